@@ -1,0 +1,135 @@
+// Package transcript folds events into what people see: turns, runs, versions,
+// parts. The fold is pure, and applying a record twice changes nothing. Check
+// lists what is wrong with a sequence of records.
+package transcript
+
+import (
+	"encoding/json"
+	"time"
+
+	"verbatim/internal/event"
+	"verbatim/internal/id"
+)
+
+// Conversation is the state after some records. The zero value is the state
+// before the first. Not safe for concurrent use.
+type Conversation struct {
+	ID  id.Conversation
+	Seq int64 // of the last record applied
+	// Title is empty until it was set or a first message came.
+	Title    string
+	TitleSet bool
+	Project  string
+	Pinned   bool
+	Archived bool
+	Model    string
+	Forked   *event.ForkedFrom
+	// Turns are in order of their user messages; deleted ones stay, marked.
+	Turns []*Turn
+	// Queue holds the messages that wait, in order; Held reports that they
+	// wait for a person.
+	Queue []Queued
+	Held  bool
+	// Deleted reports that nothing came after the last deletion.
+	Deleted bool
+
+	Updated time.Time
+	// Unknown counts the records of kinds that this version does not know.
+	Unknown int
+}
+
+// Queued is a message that waits for the running turn.
+type Queued struct {
+	Run     id.Run
+	Message event.UserMessage
+	Request string
+	Seq     int64
+}
+
+// Turn is a user message and all it set off.
+type Turn struct {
+	User event.UserMessage
+	// UserSeq and UserAt place the message's record.
+	UserSeq int64
+	UserAt  time.Time
+	Deleted bool
+	// Message is the assistant message that the runs are versions of,
+	// empty until one has started.
+	Message id.Message
+	Runs    []*Run
+	// Chosen is the run that a person chose to show, or that became active
+	// after; empty means the rule in Active decides.
+	Chosen id.Run
+}
+
+// Status is where a run is.
+type Status string
+
+// The states of a run, as they stand on the wire.
+const (
+	Running     Status = "running"
+	Complete    Status = "complete"
+	Cancelled   Status = "cancelled"
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted"
+)
+
+// Run is one attempt to answer.
+type Run struct {
+	ID      id.Run
+	Message id.Message
+	Start   event.Start
+	Retried bool // its one automatic retry has begun
+	Status  Status
+	// First and Last are the seqs of its start and of its last record.
+	First, Last     int64
+	StartAt, LastAt time.Time
+	Parts           []*Part
+	Usage           *event.Usage
+	Err             *event.Error
+	End             *event.End
+	CancelledBy     *event.Cancelled
+	Terminal        int64 // seq of the terminal, 0 while running
+}
+
+// PartKind is what a part is.
+type PartKind string
+
+// The kinds of parts.
+const (
+	PartText      PartKind = "text"
+	PartReasoning PartKind = "reasoning"
+	PartTool      PartKind = "tool"
+)
+
+// Part is a typed piece of an answer, in the order they began.
+type Part struct {
+	Kind PartKind
+	// Text and reasoning. Text is what has come so far; in a state folded
+	// from facts alone it is empty and Bytes, Visible and Phase still hold.
+	Segment  id.Segment
+	Phase    event.Phase // empty until the segment ended
+	Text     []byte
+	Bytes    int64
+	Visible  bool
+	Closed   bool
+	At       time.Time
+	EndAt    time.Time
+	Provider json.RawMessage
+
+	// Tool is set for a tool part.
+	Tool *Tool
+}
+
+// Tool is a call with all that became of it.
+type Tool struct {
+	Call     id.Call
+	Index    int
+	Name     string
+	Draft    []byte // arguments as drafted so far
+	Called   *event.ToolCall
+	Progress []string
+	Request  *event.ApprovalRequest
+	Resolved *event.ApprovalResolved
+	Result   *event.ToolResult
+}

@@ -14,7 +14,7 @@ func (Title) Kind() Kind { return "title" }
 type VersionActive struct {
 	// Message is the assistant message, Run the run that is shown.
 	Message id.Message `json:"message_id"`
-	Run     id.Run     `json:"run_id"`
+	Run     id.Run     `json:"run"`
 }
 
 // Kind returns "version_active".
@@ -66,7 +66,7 @@ type Queue struct {
 	Op QueueOp `json:"op"`
 	// Run is the run id that the queued request was given; empty for hold
 	// and resume, which concern the whole queue.
-	Run id.Run `json:"run_id,omitempty"`
+	Run id.Run `json:"run,omitempty"`
 	// Message is the message as it will be logged; only with add and edit.
 	Message *UserMessage `json:"message,omitempty"`
 	Request string       `json:"request,omitempty"`
@@ -78,10 +78,10 @@ func (Queue) Kind() Kind { return "queue" }
 
 // ForkedFrom begins a conversation as a copy of another's head.
 type ForkedFrom struct {
-	Conversation id.Conversation `json:"conversation"`
+	Conversation id.Conversation `json:"source"`
 	// Message is the last message that was copied, Seq the last record.
 	Message id.Message `json:"message_id"`
-	Seq     int64      `json:"seq"`
+	Seq     int64      `json:"through"`
 }
 
 // Kind returns "forked_from".

@@ -7,8 +7,11 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"time"
+	"unicode/utf8"
 
 	"verbatim/internal/id"
 )
@@ -57,7 +60,14 @@ func NewRecord(conversation id.Conversation, run id.Run, message id.Message, e E
 	if err != nil {
 		return Record{}, err
 	}
-	return Record{Conversation: conversation, Run: run, Message: message, Kind: e.Kind(), Body: body, event: e}, nil
+	r := Record{Conversation: conversation, Run: run, Message: message, Kind: e.Kind(), Body: body}
+	// Raw JSON in an event may be written otherwise than it is stored, so only
+	// kinds without any are kept decoded: a reader gets the same from memory
+	// and from disk.
+	if _, ok := e.(appender); ok {
+		r.event = e
+	}
+	return r, nil
 }
 
 // Event returns the decoded payload: a value (never a pointer) of this
@@ -73,14 +83,21 @@ func (r Record) Event() (Event, error) {
 // appender is an event whose encoding is on the path of every token.
 type appender interface{ appendJSON(b []byte) []byte }
 
-// Encode writes the payload as one line of JSON without HTML escaping. Text
-// must be valid UTF-8; what is not is refused, since JSON could not give it
-// back.
+// ErrText is returned for an event whose text is not valid UTF-8: JSON could
+// not give it back.
+var ErrText = errors.New("text is not valid UTF-8")
+
+// Encode writes the payload as one line of JSON without HTML escaping, and
+// refuses with ErrText what would not come back the same. White space inside a
+// raw JSON field that means nothing is left out (see NewArgs).
 func Encode(e Event) (json.RawMessage, error) {
-	switch e := e.(type) {
-	case Unknown:
-		return e.Raw, nil
-	case appender:
+	if u, ok := e.(Unknown); ok {
+		return u.Raw, nil
+	}
+	if !validText(reflect.ValueOf(e)) {
+		return nil, fmt.Errorf("encode %s: %w", e.Kind(), ErrText)
+	}
+	if e, ok := e.(appender); ok {
 		return e.appendJSON(nil), nil
 	}
 	var b bytes.Buffer
@@ -105,4 +122,31 @@ func Decode(kind Kind, body json.RawMessage) (Event, error) {
 		return nil, fmt.Errorf("decode %s: %w", kind, err)
 	}
 	return e, nil
+}
+
+// validText reports whether all strings and raw JSON of a payload are valid
+// UTF-8.
+func validText(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String:
+		return utf8.ValidString(v.String())
+	case reflect.Pointer:
+		return v.IsNil() || validText(v.Elem())
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return utf8.Valid(v.Bytes())
+		}
+		for i := range v.Len() {
+			if !validText(v.Index(i)) {
+				return false
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !validText(v.Field(i)) {
+				return false
+			}
+		}
+	}
+	return true
 }

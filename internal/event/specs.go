@@ -1,6 +1,9 @@
 package event
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"reflect"
+)
 
 // Spec says what is fixed about a kind.
 type Spec struct {
@@ -19,7 +22,8 @@ type Spec struct {
 	// reference page.
 	Samples []Event
 
-	decode func(json.RawMessage) (Event, error)
+	decode  func(json.RawMessage) (Event, error)
+	payload reflect.Type
 }
 
 // Lookup returns the spec of a kind, and false for one this version does not
@@ -37,12 +41,27 @@ func spec[E Event](doc string, flags flags, samples ...Event) Spec {
 	return Spec{
 		Kind: zero.Kind(), Doc: doc, Samples: samples,
 		Run: flags&run != 0, Structural: flags&structural != 0, Terminal: flags&terminal != 0,
-		decode: func(b json.RawMessage) (Event, error) {
-			var e E
-			err := json.Unmarshal(b, &e)
-			return e, err
-		},
+		decode:  decode[E],
+		payload: reflect.TypeFor[E](),
 	}
+}
+
+func decode[E Event](body json.RawMessage) (Event, error) {
+	var e E
+	err := json.Unmarshal(body, &e)
+	return e, err
+}
+
+// faster gives a kind a decoder that need not know every form of its payload.
+func faster(s Spec, fast func(json.RawMessage) (Event, bool)) Spec {
+	slow := s.decode
+	s.decode = func(body json.RawMessage) (Event, error) {
+		if e, ok := fast(body); ok {
+			return e, nil
+		}
+		return slow(body)
+	}
+	return s
 }
 
 type flags uint8
@@ -57,8 +76,8 @@ const (
 var specs = []Spec{
 	spec[UserMessage]("A person's message, logged with the start of its run.", structural, sampleUserMessage),
 	spec[Start]("A run begins; a second one of the same run is its only automatic retry.", run|structural, sampleStart, sampleRetry),
-	spec[Reasoning]("More of a reasoning segment.", run, Reasoning{Segment: "s1", Offset: 0, Text: "Let me see"}),
-	spec[Delta]("More of a text segment.", run, Delta{Segment: "s2", Offset: 12, Text: "Hello 你好 <b>&\n"}),
+	faster(spec[Reasoning]("More of a reasoning segment.", run, Reasoning{Segment: "s1", Offset: 0, Text: "Let me see"}), parseReasoning),
+	faster(spec[Delta]("More of a text segment.", run, Delta{Segment: "s2", Offset: 12, Text: "Hello 你好 <b>&\n"}), parseDelta),
 	spec[SegmentEnd]("A segment is complete.", run|structural, sampleSegmentEnd),
 	spec[ToolDrafting]("More of a tool call's arguments, as the model writes them.", run, sampleToolDrafting),
 	spec[ToolCall]("A tool call is complete and about to be run.", run|structural, sampleToolCall, sampleBadToolCall),

@@ -54,6 +54,15 @@ const (
 	ErrorInternal  ErrorKind = "internal"
 )
 
+// Known reports whether k is one of the five.
+func (k ErrorKind) Known() bool {
+	switch k {
+	case ErrorAuth, ErrorRateLimit, ErrorNoAnswer, ErrorEmpty, ErrorInternal:
+		return true
+	}
+	return false
+}
+
 // ErrorCode is finer than ErrorKind.
 type ErrorCode string
 
@@ -73,6 +82,16 @@ const (
 	CodeDiskFull      ErrorCode = "disk_full"
 	CodeBug           ErrorCode = "bug"
 )
+
+// Known reports whether c is in the list, CodeNone included.
+func (c ErrorCode) Known() bool {
+	switch c {
+	case CodeNone, CodeQuota, CodeOverloaded, CodeContextLength, CodeContentFilter, CodeTimeout, CodeNetwork,
+		CodeToolLoop, CodeConfig, CodeInterrupted, CodeReasoningOnly, CodeDiskFull, CodeBug:
+		return true
+	}
+	return false
+}
 
 // Error ends a run that failed. What it said before stays and is shown.
 type Error struct {

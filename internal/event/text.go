@@ -1,8 +1,12 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"verbatim/internal/id"
 )
@@ -22,6 +26,11 @@ func (Delta) Kind() Kind { return "delta" }
 
 func (d Delta) appendJSON(b []byte) []byte { return appendPiece(b, d.Segment, d.Offset, d.Text) }
 
+func parseDelta(body json.RawMessage) (Event, bool) {
+	segment, offset, text, ok := parsePiece(body)
+	return Delta{segment, offset, text}, ok
+}
+
 // Reasoning is more of a reasoning segment; its fields are Delta's.
 type Reasoning struct {
 	Segment id.Segment `json:"segment"`
@@ -34,6 +43,11 @@ func (Reasoning) Kind() Kind { return "reasoning" }
 
 func (r Reasoning) appendJSON(b []byte) []byte { return appendPiece(b, r.Segment, r.Offset, r.Text) }
 
+func parseReasoning(body json.RawMessage) (Event, bool) {
+	segment, offset, text, ok := parsePiece(body)
+	return Reasoning{segment, offset, text}, ok
+}
+
 func appendPiece(b []byte, segment id.Segment, offset int64, text string) []byte {
 	if b == nil {
 		b = make([]byte, 0, 48+len(segment)+len(text)+len(text)/8)
@@ -45,6 +59,89 @@ func appendPiece(b []byte, segment id.Segment, offset int64, text string) []byte
 	b = append(b, `,"text":`...)
 	b = AppendString(b, text)
 	return append(b, '}')
+}
+
+// parsePiece reads what appendPiece wrote, without reflection: a reader that
+// catches up meets little else. ok is false for anything that is not exactly of
+// that form, which a general decoder must look at.
+func parsePiece(body []byte) (segment id.Segment, offset int64, text string, ok bool) {
+	p := nativeParser{rest: body}
+	p.take(`{"segment":`)
+	segment = id.Segment(p.plain())
+	p.take(`,"offset":`)
+	offset = p.number()
+	p.take(`,"text":`)
+	text = p.plain()
+	p.take(`}`)
+	return segment, offset, text, !p.bad && len(p.rest) == 0
+}
+
+// plain is text for a line that is not known to be valid.
+func (p *nativeParser) plain() string {
+	n := stringEnd(p.rest)
+	if p.bad || n == 0 {
+		p.bad = true
+		return ""
+	}
+	inner := p.rest[1 : n-1]
+	if !utf8.Valid(inner) || hasControl(inner) {
+		p.bad = true
+		return ""
+	}
+	p.rest = p.rest[n:]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner)
+	}
+	s, ok := unescape(inner)
+	p.bad = p.bad || !ok
+	return s
+}
+
+func hasControl(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' {
+			return true
+		}
+	}
+	return false
+}
+
+// unescape undoes the escapes that AppendString writes, and fails on others.
+func unescape(b []byte) (string, bool) {
+	out := make([]byte, 0, len(b))
+	for {
+		i := bytes.IndexByte(b, '\\')
+		if i < 0 {
+			return string(append(out, b...)), true
+		}
+		out = append(out, b[:i]...)
+		r, n := unescapeOne(b[i+1:])
+		if n == 0 {
+			return "", false
+		}
+		out = utf8.AppendRune(out, r)
+		b = b[i+1+n:]
+	}
+}
+
+// unescapeOne reads what follows a backslash and returns the character and the
+// bytes it took; 0 when it is none of ours. Halves of surrogate pairs are not:
+// they need their other half.
+func unescapeOne(b []byte) (r rune, n int) {
+	if len(b) == 0 {
+		return 0, 0
+	}
+	if i := strings.IndexByte(`"\nrtbf`, b[0]); i >= 0 {
+		return rune("\"\\\n\r\t\b\f"[i]), 1
+	}
+	if b[0] != 'u' || len(b) < 5 {
+		return 0, 0
+	}
+	v, err := strconv.ParseUint(string(b[1:5]), 16, 16)
+	if err != nil || utf16.IsSurrogate(rune(v)) {
+		return 0, 0
+	}
+	return rune(v), 5
 }
 
 // Phase says what a segment turned out to be.

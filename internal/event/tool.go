@@ -1,7 +1,9 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"verbatim/internal/id"
@@ -22,13 +24,28 @@ type ToolDrafting struct {
 // Kind returns "tool_drafting".
 func (ToolDrafting) Kind() Kind { return "tool_drafting" }
 
+func (d ToolDrafting) appendJSON(b []byte) []byte {
+	b = append(b, `{"call_id":`...)
+	b = AppendString(b, string(d.Call))
+	b = append(b, `,"index":`...)
+	b = strconv.AppendInt(b, int64(d.Index), 10)
+	b = append(b, `,"name":`...)
+	b = AppendString(b, d.Name)
+	b = append(b, `,"offset":`...)
+	b = strconv.AppendInt(b, d.Offset, 10)
+	b = append(b, `,"args_delta":`...)
+	b = AppendString(b, d.ArgsDelta)
+	return append(b, '}')
+}
+
 // ToolCall is a complete call, logged before it is run.
 type ToolCall struct {
 	Call  id.Call `json:"call_id"`
 	Index int     `json:"index"`
 	Name  string  `json:"name"`
-	// Args is the JSON that the model wrote, as it wrote it; null when that
-	// is not JSON, and ArgsText then holds it.
+	// Args is the JSON that the model wrote, on one line; null when it wrote
+	// something else. ArgsText holds what it wrote where Args is not exactly
+	// that. NewArgs makes both.
 	Args     json.RawMessage `json:"args"`
 	ArgsText string          `json:"args_text,omitempty"`
 	// Provider is what the provider needs back, such as its own call id.
@@ -38,6 +55,27 @@ type ToolCall struct {
 
 // Kind returns "tool_call".
 func (ToolCall) Kind() Kind { return "tool_call" }
+
+// Text returns the arguments exactly as the model wrote them.
+func (c ToolCall) Text() string {
+	if c.ArgsText != "" || string(c.Args) == "null" {
+		return c.ArgsText
+	}
+	return string(c.Args)
+}
+
+// NewArgs returns the fields Args and ArgsText of a ToolCall for the argument
+// text that a model wrote, which must be valid UTF-8.
+func NewArgs(written string) (args json.RawMessage, text string) {
+	var line bytes.Buffer
+	if json.Compact(&line, []byte(written)) != nil {
+		return json.RawMessage("null"), written
+	}
+	if line.String() == written && written != "null" {
+		return line.Bytes(), ""
+	}
+	return line.Bytes(), written
+}
 
 // ToolProgress is output of a running tool: at most 4 a second, 8 KiB each and
 // 64 KiB a call.

@@ -33,9 +33,18 @@ type Conversation struct {
 	// Deleted reports that nothing came after the last deletion.
 	Deleted bool
 
+	// Updated is when a person last had news: a message, a run's start or
+	// its end.
 	Updated time.Time
-	// Unknown counts the records of kinds that this version does not know.
-	Unknown int
+	// Unknown counts the records of kinds that this version does not know,
+	// Erased the tombstones.
+	Unknown, Erased int
+	// Broken says of each record that did not fit what was wrong with it,
+	// one line each; such a record is left out of the state.
+	Broken []string
+
+	runs map[id.Run]*Run
+	last *Run // the run that started last
 }
 
 // Queued is a message that waits for the running turn.
@@ -57,9 +66,11 @@ type Turn struct {
 	// empty until one has started.
 	Message id.Message
 	Runs    []*Run
-	// Chosen is the run that a person chose to show, or that became active
-	// after; empty means the rule in Active decides.
-	Chosen id.Run
+	// Chosen is the run that a person last chose to show, empty when nobody
+	// did, and ChosenSeq is the record of that choice. A run that starts
+	// after it and has visible text goes before it (see Active).
+	Chosen    id.Run
+	ChosenSeq int64
 }
 
 // Status is where a run is.
@@ -92,7 +103,7 @@ type Run struct {
 	Terminal        int64 // seq of the terminal, 0 while running
 }
 
-// PartKind is what a part is.
+// PartKind is what a part is made of.
 type PartKind string
 
 // The kinds of parts.
@@ -105,14 +116,17 @@ const (
 // Part is a typed piece of an answer, in the order they began.
 type Part struct {
 	Kind PartKind
-	// Text and reasoning. Text is what has come so far; in a state folded
-	// from facts alone it is empty and Bytes, Visible and Phase still hold.
+	// Text and reasoning. Text is what has come so far. Unloaded reports
+	// that the segment was folded from its end alone: then Text is empty,
+	// and Bytes, Visible and Phase still hold.
 	Segment  id.Segment
 	Phase    event.Phase // empty until the segment ended
 	Text     []byte
 	Bytes    int64
 	Visible  bool
 	Closed   bool
+	Unloaded bool
+	// At is when the part began, EndAt when its segment ended.
 	At       time.Time
 	EndAt    time.Time
 	Provider json.RawMessage
@@ -132,4 +146,6 @@ type Tool struct {
 	Request  *event.ApprovalRequest
 	Resolved *event.ApprovalResolved
 	Result   *event.ToolResult
+	// CalledAt and EndAt are the times of Called and Result.
+	CalledAt, EndAt time.Time
 }

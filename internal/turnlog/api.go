@@ -14,44 +14,6 @@ import (
 	"verbatim/internal/id"
 )
 
-// API is what a *Log offers; it is written down here so that its parts can be
-// read in one place. Consumers declare the smaller interface they need.
-type API interface {
-	// Append commits events of one conversation as one unit and returns
-	// them as stored. Seqs grow by exactly 1. On an error nothing of the
-	// unit was written.
-	Append(ctx context.Context, c id.Conversation, drafts ...Draft) ([]event.Record, error)
-	// Post hands events over and returns at once; units of one conversation
-	// are committed in the order they were posted. done is called once, from the
-	// writer, after the commit or with the error; it must not block. nil
-	// is allowed.
-	Post(c id.Conversation, drafts []Draft, done func([]event.Record, error))
-
-	// After returns the records that follow a seq, in order; none when there
-	// are none yet. It never waits.
-	After(ctx context.Context, c id.Conversation, after int64, limit Limit) ([]event.Record, error)
-	// Facts is After for structural records only: enough to rebuild rows,
-	// versions and states without the text.
-	Facts(ctx context.Context, c id.Conversation, after int64, limit Limit) ([]event.Record, error)
-	// Watch returns a wake-up for a conversation. It is signalled after
-	// each commit to it, at least once for any number of commits since the
-	// last receive. Watch first, then read, then wait. The caller must
-	// Close it.
-	Watch(c id.Conversation) *Watcher
-
-	Head(ctx context.Context, c id.Conversation) (int64, error)
-	Epoch() id.Epoch
-	Run(ctx context.Context, r id.Run) (RunInfo, error)
-	Unfinished(ctx context.Context) ([]RunInfo, error)
-	Conversations(ctx context.Context, limit int) ([]ConversationInfo, error)
-	// HasRoom reports whether new runs may begin (see Store).
-	HasRoom() bool
-
-	// Close writes what was posted, then closes the store. Later calls
-	// fail with ErrClosed.
-	Close() error
-}
-
 // Draft is an event before it has a place in the log.
 type Draft struct {
 	// Run and Message are set for events of a run, empty for facts about
@@ -61,13 +23,89 @@ type Draft struct {
 	Event   event.Event
 }
 
-// Watcher is a wake-up that carries nothing.
-type Watcher struct {
-	// C has room for one signal.
-	C <-chan struct{}
-
-	close func()
+// Append commits events of one conversation as one unit and returns them as
+// stored: seqs grow by exactly 1, times never go back. On an error nothing of
+// the unit was written (but see DESIGN.md on a sync that fails). ctx is looked
+// at before the events are handed over, not after: from then on Append waits
+// for the outcome, because its caller must know it. Append of no events
+// returns none.
+//
+// Errors: ErrInvalid for an event that must not be stored; ErrFull, ErrFenced
+// and ErrClosed as named; those of the store. See Post for what an error means
+// for later events of the same run.
+func (l *Log) Append(ctx context.Context, c id.Conversation, drafts ...Draft) ([]event.Record, error) {
+	if err := ctx.Err(); err != nil || len(drafts) == 0 {
+		return nil, err
+	}
+	type result struct {
+		records []event.Record
+		err     error
+	}
+	ended := make(chan result, 1)
+	u := newUnit(c, drafts, func(r []event.Record, err error) { ended <- result{r, err} })
+	u.waits = true
+	l.hand(u)
+	r := <-ended
+	return r.records, r.err
 }
 
-// Close ends the wake-ups. A second call does nothing.
-func (w *Watcher) Close() { w.close() }
+// Post hands events over as one unit and returns at once. Units of one
+// conversation are committed in the order they were posted. done is called
+// exactly once, with the records or the error: from the writer, or, once the
+// log is closed, from Post itself. It must not block, and must not call
+// Append; nil is allowed. The queue has no bound of its own: whoever posts
+// bounds what is in flight.
+//
+// A stream must not have a hole: after a unit of a run has failed, every later
+// Post of that run fails with the same error, until an Append of the run that
+// was called after the failure was reported. Its caller closes the run, having
+// waited for all that it had posted.
+func (l *Log) Post(c id.Conversation, drafts []Draft, done func([]event.Record, error)) {
+	if done == nil {
+		done = func([]event.Record, error) {}
+	}
+	l.hand(newUnit(c, drafts, done))
+}
+
+// After returns the records of a conversation that follow a seq, in order;
+// none when there are none yet. It never waits for any to come. The records
+// are shared: nobody changes them.
+func (l *Log) After(ctx context.Context, c id.Conversation, after int64, limit Limit) ([]event.Record, error) {
+	if records, ok := l.tails.after(c, after, limit.Bounded()); ok {
+		return records, nil
+	}
+	return l.store.Read(ctx, c, after, limit, false)
+}
+
+// Facts is After for structural records only (see event.Spec): enough to
+// rebuild rows, versions and states without the text.
+func (l *Log) Facts(ctx context.Context, c id.Conversation, after int64, limit Limit) ([]event.Record, error) {
+	return l.store.Read(ctx, c, after, limit, true)
+}
+
+// Head returns the seq of a conversation's last record, 0 for none.
+func (l *Log) Head(ctx context.Context, c id.Conversation) (int64, error) {
+	if head, ok := l.tails.head(c); ok {
+		return head, nil
+	}
+	return l.store.Head(ctx, c)
+}
+
+// Epoch is the life of the database that cursors name.
+func (l *Log) Epoch() id.Epoch { return l.store.Epoch() }
+
+// Run looks a run up by its id; ErrNoRun when none was started under it.
+func (l *Log) Run(ctx context.Context, r id.Run) (RunInfo, error) { return l.store.Run(ctx, r) }
+
+// Unfinished returns the runs without a terminal, oldest first.
+func (l *Log) Unfinished(ctx context.Context) ([]RunInfo, error) { return l.store.Unfinished(ctx) }
+
+// Conversations returns those that have rows, newest first, at most limit of
+// them.
+func (l *Log) Conversations(ctx context.Context, limit int) ([]ConversationInfo, error) {
+	return l.store.Conversations(ctx, limit)
+}
+
+// HasRoom reports whether new runs may begin. After ErrFull it is false until
+// the disk has space again.
+func (l *Log) HasRoom() bool { return l.store.HasRoom() }

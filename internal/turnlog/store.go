@@ -8,7 +8,7 @@ import (
 	"verbatim/internal/id"
 )
 
-// Store is the database under a Log. Only Log calls Commit, from one
+// Store is the database under a Log. Only Log calls Commit and Upkeep, from one
 // goroutine; the rest is called by many at once, also during a commit.
 type Store interface {
 	// Epoch is the life of the database, Start the number of this opening:
@@ -23,6 +23,10 @@ type Store interface {
 	// or not at all. ErrFenced for all of them when a later opening has
 	// begun; ErrFull when the disk is.
 	Commit(ctx context.Context, groups []Group) []error
+	// Upkeep is the time for what is due now and then, such as moving a
+	// write-ahead log into the database. It comes after each commit, when
+	// all who waited for it have been told; mostly it does nothing.
+	Upkeep(ctx context.Context) error
 
 	// Head returns the seq of a conversation's last record, 0 for none.
 	Head(ctx context.Context, c id.Conversation) (int64, error)
@@ -61,6 +65,18 @@ type Limit struct {
 	// MaxReadBytes. A first record that is larger is returned alone.
 	Records int
 	Bytes   int
+}
+
+// Bounded returns the limit with every bound that is 0, negative or too large
+// set to the most that is allowed.
+func (l Limit) Bounded() Limit {
+	if l.Records < 1 || l.Records > MaxReadRecords {
+		l.Records = MaxReadRecords
+	}
+	if l.Bytes < 1 || l.Bytes > MaxReadBytes {
+		l.Bytes = MaxReadBytes
+	}
+	return l
 }
 
 // The most that one read returns.

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"verbatim/internal/event"
+	"verbatim/internal/turnlog"
+)
+
+// What a group can be refused for, besides turnlog's errors.
+var (
+	errSeq     = errors.New("the seqs do not follow the conversation's last")
+	errRunUsed = errors.New("the run id is taken")
+	errRunOver = errors.New("the run is over; nothing of it can follow")
+)
+
+// Commit writes groups in one transaction; when that fails, each by itself, so
+// that a bad one takes none with it. See turnlog.Store.
+func (d *DB) Commit(ctx context.Context, groups []turnlog.Group) []error {
+	errs := make([]error, len(groups))
+	if len(groups) == 0 {
+		return errs
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.transact(func() error { return d.putAll(groups) })
+	if err == nil {
+		return errs
+	}
+	for i := range groups {
+		if len(groups) > 1 && !errors.Is(err, turnlog.ErrFenced) && !errors.Is(err, turnlog.ErrClosed) {
+			errs[i] = d.transact(func() error { return d.put(groups[i]) })
+			continue
+		}
+		errs[i] = err
+	}
+	return errs
+}
+
+// transact runs f in a durable transaction if this opening is still the last.
+// On an error nothing of it was written. d.mu is held.
+func (d *DB) transact(f func() error) error {
+	if d.writer == nil {
+		return turnlog.ErrClosed
+	}
+	if err := d.writer.exec("BEGIN IMMEDIATE"); err != nil {
+		return explain(err)
+	}
+	err := d.fence()
+	if err == nil {
+		err = f()
+	}
+	if err == nil {
+		err = d.writer.exec("COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	// What was learned in the transaction may not be so. SQLite has rolled
+	// back by itself after some errors, and then says so here.
+	d.known.reset()
+	_ = d.writer.exec("ROLLBACK")
+	return explain(err)
+}
+
+func (d *DB) fence() error {
+	start, _, err := d.writer.integer("SELECT value FROM meta WHERE key = 'start'")
+	if err == nil && start != d.start {
+		return turnlog.ErrFenced
+	}
+	return err
+}
+
+func (d *DB) putAll(groups []turnlog.Group) error {
+	for _, g := range groups {
+		if err := d.put(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *DB) put(g turnlog.Group) error {
+	c, err := d.conversation(g.Conversation)
+	if err != nil {
+		return err
+	}
+	for _, r := range g.Records {
+		if r.Seq != c.head+1 {
+			return fmt.Errorf("record %s-%d after %d: %w", g.Conversation, r.Seq, c.head, errSeq)
+		}
+		if err := d.putRecord(c, r); err != nil {
+			return fmt.Errorf("record %s-%d: %w", g.Conversation, r.Seq, err)
+		}
+		c.head = r.Seq
+		// A record is a row on a page that is often its own, an index
+		// entry at times, and overflow pages when it is long.
+		d.unmoved += 2 + len(r.Body)/pageBytes
+	}
+	d.unmoved += 4
+	return nil
+}
+
+const insertEvent = `INSERT INTO event(conv, seq, at, kind, fact, run, msg, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?)`
+
+func (d *DB) putRecord(c *conversation, r event.Record) error {
+	spec, _ := event.Lookup(r.Kind)
+	var run *run
+	var runKey, msg, fact driver.Value
+	if r.Run != "" {
+		var err error
+		if run, err = d.run(c, r); err != nil {
+			return err
+		}
+		runKey = run.key
+		if r.Message != run.message {
+			msg = string(r.Message)
+		}
+	} else if r.Message != "" {
+		msg = string(r.Message)
+	}
+	if spec.Structural {
+		fact = int64(1)
+	}
+	err := d.writer.exec(insertEvent, c.key, r.Seq, r.At.UnixMilli(), string(r.Kind), fact, runKey, msg, []byte(r.Body))
+	if err != nil || !spec.Structural {
+		return err
+	}
+	return d.project(c, run, r)
+}

@@ -1,0 +1,4 @@
+package turnlog
+
+// StoreOf lets tests read past the cache.
+func StoreOf(l *Log) Store { return l.store }

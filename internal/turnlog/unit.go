@@ -1,0 +1,146 @@
+package turnlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"verbatim/internal/event"
+	"verbatim/internal/id"
+)
+
+// ErrInvalid means that an event is not one the log may hold. Nothing was
+// written.
+var ErrInvalid = errors.New("not a valid event")
+
+// unit is what commits whole or not at all. Its records have no seq and no
+// time until the writer has it.
+type unit struct {
+	conversation id.Conversation
+	run          id.Run // the first that an event names, or empty
+	records      []event.Record
+	err          error // found before it was queued
+	waits        bool  // its caller waits for the outcome
+	reports      int   // how many batches with failures were reported before it
+	done         func([]event.Record, error)
+}
+
+// newUnit encodes the events, in the caller's goroutine. What is wrong with
+// them is told by the writer, so that done always comes from there.
+func newUnit(c id.Conversation, drafts []Draft, done func([]event.Record, error)) *unit {
+	u := &unit{conversation: c, done: done, records: make([]event.Record, len(drafts))}
+	if c == "" {
+		u.err = fmt.Errorf("%w: no conversation", ErrInvalid)
+	}
+	for i, d := range drafts {
+		if u.run == "" {
+			u.run = d.Run
+		}
+		r, err := encode(c, d)
+		if err != nil {
+			u.err = errors.Join(u.err, err)
+		}
+		u.records[i] = r
+	}
+	return u
+}
+
+func encode(c id.Conversation, d Draft) (event.Record, error) {
+	if err := check(d); err != nil {
+		return event.Record{}, err
+	}
+	r, err := event.NewRecord(c, d.Run, d.Message, d.Event)
+	if err != nil {
+		return r, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	// Raw JSON inside an event is copied as it is, so it is checked here.
+	if !utf8.Valid(r.Body) {
+		return r, fmt.Errorf("%w: %s has text that is not UTF-8", ErrInvalid, r.Kind)
+	}
+	return r, nil
+}
+
+func check(d Draft) error {
+	if d.Event == nil {
+		return fmt.Errorf("%w: no event", ErrInvalid)
+	}
+	kind := d.Event.Kind()
+	if spec, ok := event.Lookup(kind); ok && spec.Run != (d.Run != "") {
+		return fmt.Errorf("%w: %s with run %q", ErrInvalid, kind, d.Run)
+	}
+	if (d.Run == "") != (d.Message == "") {
+		return fmt.Errorf("%w: %s has only one of run and message", ErrInvalid, kind)
+	}
+	if u, ok := d.Event.(event.Unknown); ok {
+		return checkUnknown(u)
+	}
+	for _, s := range texts(d.Event) {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("%w: %s has text that is not UTF-8", ErrInvalid, kind)
+		}
+	}
+	if s, ok := piece(d.Event); ok && len(s) == 0 {
+		return fmt.Errorf("%w: %s without text", ErrInvalid, kind)
+	}
+	return nil
+}
+
+func checkUnknown(u event.Unknown) error {
+	if _, ok := event.Lookup(u.Name); ok || u.Name == "" || !json.Valid(u.Raw) {
+		return fmt.Errorf("%w: unknown kind %q", ErrInvalid, u.Name)
+	}
+	return nil
+}
+
+// piece is the text of an event that is a piece of a stream. An empty one says
+// nothing and would only make two records of one place.
+func piece(e event.Event) (string, bool) {
+	switch e := e.(type) {
+	case event.Delta:
+		return e.Text, true
+	case event.Reasoning:
+		return e.Text, true
+	}
+	return "", false
+}
+
+// texts are the strings of an event that come from people and models. JSON
+// can't give back what is not UTF-8 in them.
+func texts(e event.Event) []string {
+	switch e := e.(type) {
+	case event.Delta:
+		return []string{e.Text}
+	case event.Reasoning:
+		return []string{e.Text}
+	case event.UserMessage:
+		return textsOfMessage(e)
+	case event.Queue:
+		if e.Message != nil {
+			return textsOfMessage(*e.Message)
+		}
+	case event.ToolDrafting:
+		return []string{e.Name, e.ArgsDelta}
+	case event.ToolCall:
+		return []string{e.Name, e.ArgsText}
+	case event.ToolProgress:
+		return []string{e.Note}
+	case event.ToolResult:
+		return []string{e.Name, e.Output}
+	case event.ApprovalRequest:
+		return []string{e.Name, e.Reason}
+	case event.Error:
+		return []string{e.Message}
+	case event.Title:
+		return []string{e.Title}
+	}
+	return nil
+}
+
+func textsOfMessage(m event.UserMessage) []string {
+	all := []string{m.Text, m.Client}
+	for _, a := range m.Attachments {
+		all = append(all, a.Name, a.MIME)
+	}
+	return all
+}

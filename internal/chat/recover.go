@@ -1,0 +1,158 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"verbatim/internal/agent"
+	"verbatim/internal/event"
+	"verbatim/internal/id"
+	"verbatim/internal/llm"
+	"verbatim/internal/transcript"
+	"verbatim/internal/turnlog"
+)
+
+// Recover takes up what the last process left: a run of which nothing but its
+// start is stored is begun again, once, under the same id; any other is closed
+// as interrupted with all it had said. Call it once, before the first command.
+// When it returns every closed run is durable.
+func (s *Service) Recover(ctx context.Context) error {
+	left, err := s.opt.Log.Unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("list unfinished runs: %w", err)
+	}
+	for _, info := range left {
+		if err := s.recoverRun(ctx, info); err != nil {
+			return fmt.Errorf("recover run %s: %w", info.Run, err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) recoverRun(ctx context.Context, info turnlog.RunInfo) error {
+	rest, err := s.opt.Log.After(ctx, info.Conversation, info.First, turnlog.Limit{})
+	if err != nil {
+		return err
+	}
+	for _, r := range rest {
+		if r.Run == info.Run {
+			return s.closeFromLog(ctx, info, agent.Interrupted())
+		}
+	}
+	err = s.retry(ctx, info)
+	if err == nil || errors.Is(err, turnlog.ErrFenced) {
+		return err
+	}
+	// It can't be begun again; it can still be closed.
+	s.opt.Logger.Error("retry run", "conversation", info.Conversation, "run", info.Run, "err", err)
+	return s.closeFromLog(ctx, info, agent.Interrupted())
+}
+
+// retry begins a run again of which only the start is stored.
+func (s *Service) retry(ctx context.Context, info turnlog.RunInfo) error {
+	state, err := s.facts(ctx, info.Conversation)
+	if err != nil {
+		return err
+	}
+	turn, run := turnOf(state, info.Run), state.Run(info.Run)
+	if turn == nil || turn.Deleted {
+		return errors.New("its turn is gone")
+	}
+	choice, failure := s.choose(ctx)
+	history, omitted, err := s.history(ctx, state, turnIndex(state, turn), &turn.User, choice.Request.System)
+	if err != nil {
+		return err
+	}
+	again := run.Start
+	again.Retry, again.OmittedTurns, again.Model = true, omitted, choice.Name
+	if _, err := s.opt.Log.Append(ctx, info.Conversation, turnlog.Draft{Run: info.Run, Message: info.Message, Event: again}); err != nil {
+		return err
+	}
+	a := newActive(info.Run, info.Conversation, info.Request)
+	a.info = info
+	s.mu.Lock()
+	s.runs[a.run], s.busy[a.conversation] = a, a
+	s.all.Add(1)
+	s.mu.Unlock()
+	choice.Request.Messages = history
+	s.launch(a, info, choice, failure)
+	close(a.started)
+	return nil
+}
+
+func turnOf(state *transcript.Conversation, run id.Run) *transcript.Turn {
+	for _, t := range state.Turns {
+		for _, r := range t.Runs {
+			if r.ID == run {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// closeFromLog ends a run that nobody performs any more, from what the log
+// holds of it: what is open is closed, then it gets its terminal.
+func (s *Service) closeFromLog(ctx context.Context, info turnlog.RunInfo, terminal event.Event) error {
+	state := &transcript.Conversation{ID: info.Conversation, Seq: info.First - 1}
+	if err := s.read(ctx, state, math.MaxInt64); err != nil {
+		return err
+	}
+	run := state.Run(info.Run)
+	if run == nil {
+		return fmt.Errorf("no record of run %s is left", info.Run)
+	}
+	if run.Terminal != 0 {
+		return nil
+	}
+	var drafts []turnlog.Draft
+	add := func(e event.Event) {
+		drafts = append(drafts, turnlog.Draft{Run: info.Run, Message: info.Message, Event: e})
+	}
+	for _, e := range transcript.Close(run, closing(terminal)) {
+		add(e)
+	}
+	if run.Usage == nil && len(run.Parts) > 0 {
+		add(usageOf(run))
+	}
+	add(terminal)
+	_, err := s.opt.Log.Append(ctx, info.Conversation, drafts...)
+	return err
+}
+
+func closing(terminal event.Event) transcript.Cause {
+	if e, ok := terminal.(event.Error); ok && e.Code != event.CodeInterrupted {
+		return transcript.CauseFailed
+	}
+	return transcript.CauseInterrupted
+}
+
+// usageOf says what is known of a run whose process ended: its text and how
+// long it was seen to take; the provider's figures are lost.
+func usageOf(run *transcript.Run) event.Usage {
+	chars, _ := transcript.Totals(run)
+	u := event.Usage{
+		Chars: chars, Model: run.Start.Model, Rounds: []event.Round{},
+		Seconds: seconds(run.StartAt, run.LastAt),
+	}
+	for _, p := range run.Parts {
+		if p.Kind != transcript.PartTool {
+			u.TTFT = seconds(run.StartAt, p.At)
+			break
+		}
+	}
+	return u
+}
+
+func seconds(from, to time.Time) float64 { return max(0, to.Sub(from).Seconds()) }
+
+// broken is a model that can't be asked, for the reason given.
+type broken struct{ failure error }
+
+func (b broken) Stream(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, b.failure) }
+}

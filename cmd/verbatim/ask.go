@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"verbatim/internal/app"
+	"verbatim/internal/client"
+	"verbatim/internal/id"
+)
+
+type askCommand struct {
+	place
+
+	Prompt    []string `arg:"" optional:"" help:"What to ask. Without it, or with -, it is read from standard input."`
+	Chat      string   `placeholder:"ID" help:"The conversation to go on with. Default: a new one."`
+	Model     string   `placeholder:"PROVIDER/NAME" help:"The model that answers, when no server runs."`
+	JSON      bool     `name:"json" help:"Print each event as a line of JSON instead of the text."`
+	Reasoning bool     `help:"Print the model's reasoning too, on standard error."`
+}
+
+// maxPrompt is a little more than a server takes, so that the server says that
+// it is too much.
+const maxPrompt = 1<<20 + 1
+
+// Run asks the server that runs over the data directory, or, when there is
+// none, does the work of one for as long as it takes.
+func (a *askCommand) Run(ctx context.Context, std streams, flags settings) error {
+	prompt, err := a.prompt(std.in)
+	if err != nil {
+		return err
+	}
+	cfg, err := a.load(std, flags)
+	if err != nil {
+		return err
+	}
+	c, err := app.Connect(ctx, cfg.Data)
+	if err == nil {
+		return a.ask(ctx, std, c, prompt)
+	}
+	if !errors.Is(err, app.ErrNotRunning) {
+		return err
+	}
+	if _, ok := flags["log_level"]; !ok && cfg.From["log_level"] == "" {
+		cfg.LogLevel = "warn"
+	}
+	opt := options(cfg.Config, std)
+	opt.Private = true
+	server := app.New(cfg.Config, opt)
+	if err := server.Start(ctx); err != nil {
+		return err
+	}
+	err = a.ask(ctx, std, server.Client(), prompt)
+	return errors.Join(err, server.Stop(ctx))
+}
+
+func (a *askCommand) prompt(in io.Reader) (string, error) {
+	prompt := strings.Join(a.Prompt, " ")
+	if len(a.Prompt) > 0 && prompt != "-" {
+		return prompt, nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, maxPrompt))
+	if err != nil {
+		return "", fmt.Errorf("read the question from standard input: %w", err)
+	}
+	return string(raw), nil
+}
+
+// ask sends the prompt and prints what comes. An interrupt cancels the run: who
+// presses it wants the model to stop, not only the printing.
+func (a *askCommand) ask(ctx context.Context, std streams, c *client.Client, prompt string) error {
+	mint := id.Mint{}
+	p := client.Prompt{Text: prompt, Conversation: a.Chat, Run: string(mint.Run())}
+	if p.Conversation == "" {
+		p.Conversation = string(mint.Conversation())
+	}
+	var show shower = &textShower{out: std.out, err: std.err, reasoning: a.Reasoning}
+	if a.JSON {
+		show = &jsonShower{out: std.out}
+	}
+	for e, err := range c.Chat(ctx, p) {
+		if err != nil {
+			return a.gaveUp(ctx, c, p, err)
+		}
+		if err := show.event(e); err != nil {
+			return err
+		}
+	}
+	return show.end()
+}
+
+func (a *askCommand) gaveUp(ctx context.Context, c *client.Client, p client.Prompt, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	later, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := c.Cancel(later, p.Run); err != nil {
+		return fmt.Errorf("cancel the answer: %w", err)
+	}
+	return fmt.Errorf("cancelled; what was said is kept in conversation %s", p.Conversation)
+}

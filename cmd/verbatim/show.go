@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"verbatim/internal/client"
+	"verbatim/internal/term"
+)
+
+// shower prints a run.
+type shower interface {
+	event(e client.Event) error
+	// end is called after the terminal and says how the run ended.
+	end() error
+}
+
+// payload are the fields of an event that are printed.
+type payload struct {
+	Text    string `json:"text"`
+	Segment string `json:"segment"`
+	Message string `json:"message"`
+	Name    string `json:"name"`
+}
+
+// textShower prints the answer's text, segments apart by a blank line, with
+// everything taken out that would drive a terminal.
+type textShower struct {
+	out, err  io.Writer
+	reasoning bool
+
+	text, thought term.Filter
+	buf           []byte
+	segment       string
+	last          byte // last byte printed, 0 for none
+	thinking      bool
+	outcome       error
+}
+
+func (s *textShower) event(e client.Event) error {
+	var p payload
+	if err := json.Unmarshal(e.Data, &p); err != nil {
+		return fmt.Errorf("event %s of the server: %w", e.ID, err)
+	}
+	switch e.Name {
+	case "delta":
+		return s.delta(p)
+	case "reasoning":
+		return s.think(p.Text)
+	case "error":
+		s.outcome = errors.New(p.Message)
+	case "cancelled":
+		s.outcome = errors.New("the answer was cancelled")
+	}
+	return nil
+}
+
+func (s *textShower) delta(p payload) error {
+	s.endThought()
+	s.buf = s.buf[:0]
+	if p.Segment != s.segment && s.last != 0 {
+		s.buf = append(s.text.Flush(s.buf), "\n\n"...)
+	}
+	s.segment = p.Segment
+	s.buf = s.text.Append(s.buf, p.Text)
+	return s.print()
+}
+
+func (s *textShower) print() error {
+	if len(s.buf) == 0 {
+		return nil
+	}
+	s.last = s.buf[len(s.buf)-1]
+	_, err := s.out.Write(s.buf)
+	return err
+}
+
+func (s *textShower) think(text string) error {
+	if !s.reasoning {
+		return nil
+	}
+	s.thinking = true
+	_, err := s.err.Write(s.thought.Append(nil, text))
+	return err
+}
+
+func (s *textShower) endThought() {
+	if s.thinking {
+		fmt.Fprintf(s.err, "%s\n\n", s.thought.Flush(nil))
+		s.thinking = false
+	}
+}
+
+func (s *textShower) end() error {
+	s.endThought()
+	s.buf = s.text.Flush(s.buf[:0])
+	if s.last != 0 && s.last != '\n' || len(s.buf) > 0 {
+		s.buf = append(s.buf, '\n')
+	}
+	return errors.Join(s.print(), s.outcome)
+}
+
+// jsonShower prints a line of JSON an event: the payload with the event's name
+// and cursor before it.
+type jsonShower struct {
+	out     io.Writer
+	buf     []byte
+	outcome error
+}
+
+func (s *jsonShower) event(e client.Event) error {
+	if e.Name == "error" || e.Name == "cancelled" {
+		s.outcome = errSilent
+	}
+	line := fmt.Appendf(nil, `{"event":%q,"id":%q,`, e.Name, e.ID)
+	line = append(line, e.Data[1:]...)
+	s.buf = append(term.JSON(s.buf[:0], line), '\n')
+	_, err := s.out.Write(s.buf)
+	return err
+}
+
+func (s *jsonShower) end() error { return s.outcome }

@@ -1,0 +1,179 @@
+// Package app is the process as an object: it puts the parts together, starts
+// them and stops them. The command and the end-to-end tests use it.
+//
+// Guarantee: Start either returns an app that serves or has undone everything;
+// after Stop nothing of the app runs, and what was committed is on disk.
+// Recovery of what a crash left is done before the first request is taken.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"verbatim/internal/chat"
+	"verbatim/internal/config"
+	"verbatim/internal/httpapi"
+	"verbatim/internal/id"
+	"verbatim/internal/library"
+	"verbatim/internal/sse"
+	"verbatim/internal/store"
+	"verbatim/internal/turnlog"
+)
+
+// Options are what an App needs beside its configuration.
+type Options struct {
+	// Env returns an environment variable, empty for unset; it is asked for
+	// the variables of model providers. nil means that there are none.
+	Env func(name string) string
+	// Logger takes the log; nil discards it.
+	Logger *slog.Logger
+	// Private keeps the app off the network: nobody but its own Client
+	// reaches it, and no address is written into the data directory.
+	Private bool
+}
+
+// App is one Verbatim over one data directory. Start and Stop are called once
+// each, in this order.
+type App struct {
+	cfg config.Config
+	opt Options
+
+	db       *store.DB
+	log      *turnlog.Log
+	models   *models
+	chat     *chat.Service
+	streams  *sse.Server
+	api      *httpapi.API
+	token    string
+	outcomes outcomes
+
+	listener net.Listener
+	inside   *pipe // the listener, when the app is private
+	server   *http.Server
+	cert     string // fingerprint of the TLS certificate, empty without TLS
+	served   chan struct{}
+	failure  error          // of the listener, set before served is closed
+	undo     []func() error // what Start has done so far, newest last
+}
+
+// New returns an app that has not started. It touches nothing.
+func New(cfg config.Config, opt Options) *App {
+	if opt.Env == nil {
+		opt.Env = func(string) string { return "" }
+	}
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &App{cfg: cfg, opt: opt, served: make(chan struct{})}
+}
+
+// Start opens the data directory, takes up what the last process left and
+// serves. When it returns an error everything it did is undone; the error is a
+// sentence for people.
+func (a *App) Start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		a.checkWorkspace, a.openStore, a.openLog, a.openModels, a.listen,
+		a.buildParts, a.recover, a.serve, a.announce,
+	} {
+		if err := step(ctx); err != nil {
+			return errors.Join(err, a.rollBack())
+		}
+	}
+	return nil
+}
+
+// rollBack undoes the steps of Start, newest first.
+func (a *App) rollBack() error {
+	var errs []error
+	for i := len(a.undo) - 1; i >= 0; i-- {
+		errs = append(errs, a.undo[i]())
+	}
+	a.undo = nil
+	return errors.Join(errs...)
+}
+
+func (a *App) onFailure(undo func() error) { a.undo = append(a.undo, undo) }
+
+func (a *App) openStore(context.Context) error {
+	ballast := a.cfg.BallastBytes
+	if ballast == 0 {
+		ballast = -1 // for the store, 0 means its default
+	}
+	db, err := store.Open(a.cfg.Data, store.Options{BallastBytes: ballast, Logger: a.opt.Logger})
+	if err != nil {
+		return err
+	}
+	a.db = db
+	return nil
+}
+
+func (a *App) openLog(context.Context) error {
+	a.log = turnlog.New(a.db, turnlog.Options{Logger: a.opt.Logger})
+	a.onFailure(a.log.Close)
+	token, err := loadToken(filepath.Join(a.cfg.Data, tokenName))
+	a.token = token
+	return err
+}
+
+func (a *App) openModels(ctx context.Context) error {
+	a.models = &models{
+		settings: &chat.Settings{Store: a.db, Defaults: settingDefaults(a.cfg)},
+		env:      a.opt.Env, idle: a.cfg.IdleTimeout, log: a.opt.Logger,
+	}
+	a.onFailure(a.models.close)
+	return a.models.begin(ctx)
+}
+
+func (a *App) buildParts(context.Context) error {
+	a.chat = chat.New(chat.Options{
+		Log: a.log, Choose: a.models.choose, ContextTokens: a.cfg.ContextTokens,
+		Logger: a.opt.Logger, Ended: a.outcomes.count,
+	})
+	shelf := library.New(a.log)
+	a.streams = sse.New(sse.Options{
+		Log: a.log, Place: placer(shelf, a.opt.Logger), KeepAlive: a.cfg.KeepAlive, Logger: a.opt.Logger,
+	})
+	a.onFailure(func() error { return a.streams.Stop(ended()) })
+	api, err := httpapi.New(httpapi.Options{
+		Commands: a.chat, Settings: a.models.settings, Library: shelf, Streams: a.streams,
+		Token: a.token, AllowHosts: a.allowHosts(), AllowOrigins: a.cfg.AllowOrigins,
+		PublicURL: a.cfg.PublicURL, TrustedProxies: a.cfg.TrustedProxies, BasePath: a.cfg.BasePath,
+		Version: Version, Epoch: a.log.Epoch(), Model: a.models.name,
+		HasRoom: a.log.HasRoom, Figures: a.figures, Logger: a.opt.Logger,
+	})
+	a.api = api
+	return err
+}
+
+func (a *App) recover(ctx context.Context) error {
+	if err := a.chat.Recover(ctx); err != nil {
+		return fmt.Errorf("take up what the last process left: %w", err)
+	}
+	a.onFailure(func() error { return a.chat.Stop(ended()) })
+	return nil
+}
+
+// placer asks the library where a run's rows are. When the log can't tell, the
+// rows count as gone: an end without places is better than none.
+func placer(shelf *library.Library, log *slog.Logger) func(context.Context, id.Conversation, id.Run) sse.Place {
+	return func(ctx context.Context, c id.Conversation, r id.Run) sse.Place {
+		p, err := shelf.Place(ctx, c, r)
+		if err != nil {
+			log.Error("place of a run", "conversation", c, "run", r, "err", err)
+		}
+		return sse.Place(p)
+	}
+}
+
+// ended returns a context that is over: what is stopped with it is cut short.
+func ended() context.Context {
+	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
+	cancel()
+	return ctx
+}

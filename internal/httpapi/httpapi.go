@@ -1,0 +1,190 @@
+// Package httpapi is the door for programs and browsers: the routes of the
+// compatible layer, the gate before them, their errors, and a plain page.
+//
+// Guarantee: no route's code runs before the gate has let the request pass; a
+// refused request changes nothing; every answer but a page or a stream is JSON,
+// errors too. Not promised: anything about the text of a stream, which sse
+// sends as the log has it.
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"verbatim/internal/chat"
+	"verbatim/internal/event"
+	"verbatim/internal/id"
+	"verbatim/internal/library"
+	"verbatim/internal/turnlog"
+)
+
+// Commands is what people can tell Verbatim to do; *chat.Service does it.
+type Commands interface {
+	Send(ctx context.Context, req chat.SendRequest) (turnlog.RunInfo, error)
+	Cancel(ctx context.Context, run id.Run, by string, via event.Via) error
+	Rename(ctx context.Context, c id.Conversation, title string) error
+	SetProject(ctx context.Context, c id.Conversation, project string) error
+	Delete(ctx context.Context, c id.Conversation, via event.Via) error
+	DeleteAll(ctx context.Context, via event.Via) (int, error)
+}
+
+// Settings are what people can change while Verbatim runs. Get never returns a
+// secret. Set takes the keys to change, null to go back to a default, and
+// changes all of them or, with a *chat.Error, none.
+type Settings interface {
+	Get(ctx context.Context) (map[string]any, error)
+	Set(ctx context.Context, patch map[string]json.RawMessage) error
+}
+
+// Library is where conversations are looked up; *library.Library is one.
+type Library interface {
+	List(ctx context.Context) ([]library.Line, error)
+	Chat(ctx context.Context, c id.Conversation) (library.Chat, error)
+}
+
+// Streams answers a request with a run's stream; *sse.Server does. After an
+// error with nothing written the caller answers.
+type Streams interface {
+	ServeRun(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, cursor *id.Cursor) error
+}
+
+// Options are what an API is built of. Commands, Settings, Library, Streams and
+// Token are required.
+type Options struct {
+	Commands Commands
+	Settings Settings
+	Library  Library
+	Streams  Streams
+
+	// Token is the secret that lets programs in.
+	Token string
+	// AllowHosts are names, addresses or host:port under which the server
+	// answers besides loopback. AllowOrigins are the origins of other pages
+	// that may talk to it, with the token.
+	AllowHosts   []string
+	AllowOrigins []string
+	// PublicURL is how people reach the server when it is not how the
+	// server sees itself: scheme and host, without a path. Empty for none.
+	PublicURL string
+	// TrustedProxies are addresses or ranges whose X-Forwarded-Proto and
+	// X-Forwarded-Host are believed.
+	TrustedProxies []string
+	// BasePath is the path under which a proxy shows the server, such as
+	// /verbatim; empty for none. Requests without it are served too, so the
+	// proxy may take it off or leave it.
+	BasePath string
+
+	// Version is the product's version, Epoch the log's; Model names the
+	// model that the next run would ask, and is asked each time.
+	Version string
+	Epoch   id.Epoch
+	Model   func(ctx context.Context) string
+	// HasRoom reports whether new runs can be stored; nil means always.
+	HasRoom func() bool
+	// Figures are what /metrics tells of the other packages; nil for
+	// nothing.
+	Figures func() Figures
+
+	// Now is the clock; nil means time.Now. Logger takes the access log and
+	// what clients are not told; nil discards both.
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// API serves HTTP. Safe for concurrent use.
+type API struct {
+	opt     Options
+	gate    gate
+	codes   launchCodes
+	routes  routeTree
+	assets  assets
+	metrics *metrics
+	base    string // without a slash at the end
+	log     *slog.Logger
+
+	draining atomic.Bool
+}
+
+// New builds the API, or says which option makes no sense.
+func New(o Options) (*API, error) {
+	if o.Token == "" {
+		return nil, errors.New("httpapi: a token is required")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	g, err := newGate(o)
+	if err != nil {
+		return nil, err
+	}
+	base, err := parseBasePath(o.BasePath)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{opt: o, gate: g, base: base, log: o.Logger, assets: loadAssets()}
+	a.codes.now = o.Now
+	a.metrics = newMetrics(o.Figures)
+	a.routes = newRouteTree(a.table())
+	return a, nil
+}
+
+func newGate(o Options) (gate, error) {
+	hosts, err := newHostList(o.AllowHosts)
+	if err != nil {
+		return gate{}, err
+	}
+	public, err := parsePublicURL(o.PublicURL)
+	if err != nil {
+		return gate{}, err
+	}
+	if public != nil {
+		hosts = append(hosts, authority{name: public.name})
+	}
+	origins, err := newOriginList(public, o.AllowOrigins)
+	if err != nil {
+		return gate{}, err
+	}
+	proxies, err := newProxyList(o.TrustedProxies)
+	if err != nil {
+		return gate{}, err
+	}
+	return gate{hosts: hosts, origins: origins, proxies: proxies, key: newKey(o.Token)}, nil
+}
+
+func parsePublicURL(s string) (*origin, error) {
+	if s == "" {
+		return nil, nil
+	}
+	o, ok := parseOrigin(strings.TrimSuffix(s, "/"))
+	if !ok {
+		return nil, fmt.Errorf("public_url: %q is not like https://verbatim.example.org, without a path", s)
+	}
+	return &o, nil
+}
+
+func parseBasePath(s string) (string, error) {
+	if s == "" || s == "/" {
+		return "", nil
+	}
+	s = strings.TrimSuffix(s, "/")
+	if s[0] != '/' || path.Clean(s) != s || (&url.URL{Path: s}).EscapedPath() != s {
+		return "", fmt.Errorf("base_path: %q is not like /verbatim", s)
+	}
+	return s, nil
+}
+
+// Drain makes /readyz say that no new work should be sent here. Nothing else
+// changes; a second call does nothing.
+func (a *API) Drain() { a.draining.Store(true) }

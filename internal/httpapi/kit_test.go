@@ -1,0 +1,223 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"verbatim/internal/chat"
+	"verbatim/internal/event"
+	"verbatim/internal/id"
+	"verbatim/internal/library"
+	"verbatim/internal/turnlog"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testToken = "the-secret-token"
+
+// world is everything behind the door, and remembers what came through it.
+type world struct {
+	mu    sync.Mutex
+	calls []string
+	sent  []chat.SendRequest
+	via   []event.Via
+
+	cursor *id.Cursor
+	err    error // what every command answers
+	fault  any   // what a command panics with
+	half   bool  // a stream breaks in the middle
+	chat   library.Chat
+	lines  []library.Line
+	patch  map[string]json.RawMessage
+	logs   bytes.Buffer
+	now    time.Time
+}
+
+func (w *world) call(name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = append(w.calls, name)
+	if w.fault != nil {
+		panic(w.fault)
+	}
+	return w.err
+}
+
+func (w *world) Send(_ context.Context, req chat.SendRequest) (turnlog.RunInfo, error) {
+	w.mu.Lock()
+	w.sent = append(w.sent, req)
+	w.mu.Unlock()
+	run := req.Run
+	if run == "" {
+		run = "r_minted"
+	}
+	return turnlog.RunInfo{Run: run, Conversation: req.Conversation, Message: "m_1", First: 2}, w.call("send")
+}
+
+func (w *world) Cancel(_ context.Context, run id.Run, by string, via event.Via) error {
+	w.via = append(w.via, via)
+	if run == "gone" {
+		return turnlog.ErrNoRun
+	}
+	return w.call("cancel " + string(run) + " by " + by)
+}
+
+func (w *world) Rename(_ context.Context, c id.Conversation, title string) error {
+	return w.call("rename " + string(c) + " " + title)
+}
+
+func (w *world) SetProject(_ context.Context, c id.Conversation, project string) error {
+	return w.call("project " + string(c) + " " + project)
+}
+
+func (w *world) Delete(_ context.Context, c id.Conversation, _ event.Via) error {
+	return w.call("delete " + string(c))
+}
+
+func (w *world) DeleteAll(context.Context, event.Via) (int, error) { return 3, w.call("delete all") }
+
+func (w *world) List(context.Context) ([]library.Line, error) { return w.lines, w.err }
+
+func (w *world) Chat(_ context.Context, c id.Conversation) (library.Chat, error) {
+	if c != "c1" {
+		return library.Chat{}, library.ErrMissing
+	}
+	return w.chat, w.err
+}
+
+func (w *world) Get(context.Context) (map[string]any, error) {
+	return map[string]any{"model": "openai/fake", "api_key_set": true}, w.err
+}
+
+func (w *world) Set(_ context.Context, patch map[string]json.RawMessage) error {
+	w.patch = patch
+	return w.call("set")
+}
+
+func (w *world) ServeRun(rw http.ResponseWriter, _ *http.Request, _ turnlog.RunInfo, cursor *id.Cursor) error {
+	w.cursor = cursor
+	if err := w.call("serve"); err != nil {
+		return err
+	}
+	rw.Header().Set("Content-Type", "text/event-stream")
+	rw.WriteHeader(http.StatusOK)
+	_, err := io.WriteString(rw, "event: start\n\n")
+	if w.half {
+		panic("a stream broke")
+	}
+	return err
+}
+
+// newWorld builds an API over a world; change may set further options.
+func newWorld(t *testing.T, change func(*Options)) (*world, *API) {
+	t.Helper()
+	w := &world{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	o := Options{
+		Commands: w, Settings: w, Library: w, Streams: w, Token: testToken,
+		Version: "1.2.3", Epoch: "e1", Now: func() time.Time { return w.now },
+		Model:  func(context.Context) string { return "openai/fake" },
+		Logger: slog.New(slog.NewJSONHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	if change != nil {
+		change(&o)
+	}
+	api, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, api
+}
+
+const testHost = "127.0.0.1:4747"
+
+// ask is a request in the making: by a program that holds the token.
+type ask struct {
+	method, path, body string
+	host               string // testHost if empty
+	header             map[string]string
+	noToken            bool
+	remote             string
+	https              bool
+}
+
+func (a ask) request() *http.Request {
+	var body io.Reader
+	if a.body != "" {
+		body = strings.NewReader(a.body)
+	}
+	scheme := "http"
+	if a.https {
+		scheme = "https"
+	}
+	r := httptest.NewRequest(a.method, scheme+"://"+testHost+a.path, body)
+	r.RequestURI = a.path
+	r.Host = testHost
+	if a.host != "" {
+		r.Host = strings.TrimSpace(a.host)
+	}
+	if a.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if !a.noToken {
+		r.Header.Set("Authorization", "Bearer "+testToken)
+	}
+	for k, v := range a.header {
+		if v == "-" {
+			r.Header.Del(k)
+			continue
+		}
+		r.Header.Set(k, v)
+	}
+	if a.remote != "" {
+		r.RemoteAddr = a.remote
+	}
+	return r
+}
+
+func (a ask) of(api http.Handler) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	api.ServeHTTP(rec, a.request())
+	return rec
+}
+
+// decode reads an answer that must be JSON.
+func decode(t *testing.T, rec *httptest.ResponseRecorder) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if got := rec.Header().Get("Content-Type"); got != "application/json; charset=utf-8" {
+		t.Errorf("content type = %q, want JSON (status %d, %q)", got, rec.Code, rec.Body)
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &v); err != nil {
+		t.Fatalf("the answer is no JSON: %v: %q", err, rec.Body)
+	}
+	return v
+}
+
+// wantError checks that an answer is an error of a kind, in its one shape.
+func wantError(t *testing.T, rec *httptest.ResponseRecorder, kind Kind) {
+	t.Helper()
+	v := decode(t, rec)
+	if rec.Code != docOf(kind).Status || v["ok"] != false || v["code"] != string(kind) {
+		t.Errorf("answer = %d %v, want %d %s", rec.Code, v, docOf(kind).Status, kind)
+	}
+	if s, _ := v["error"].(string); len(s) < 10 {
+		t.Errorf("error = %q, want a sentence", s)
+	}
+}
+
+func serve(api http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	api.ServeHTTP(rec, r)
+	return rec
+}

@@ -1,0 +1,63 @@
+# Run `make` to see what there is.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+LINT := bin/golangci-lint
+# Everything that a test starts, a server or a proxy, counts as end to end.
+E2E := ./internal/e2e/... ./scripts/...
+UNIT = $$($(GO) list ./... | grep -v -e '/internal/e2e' -e '/scripts')
+FUZZTIME ?= 10s
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+check: setup fmt vet lint arch test fuzz e2e ## all that CI checks, and nothing else
+
+setup: ## install what the tests need and this machine lacks
+	@scripts/setup
+
+fmt: ## complain about files that gofmt would change
+	@out=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+
+vet: ## go vet
+	$(GO) vet ./...
+
+lint: $(LINT) ## golangci-lint, see .golangci.yml
+	$(LINT) run ./...
+
+$(LINT): tools/go.mod tools/go.sum
+	cd tools && $(GO) build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+arch: ## the rules that no single package can keep
+	$(GO) test -count=1 ./internal/
+
+test: ## unit tests, with the race detector and in random order
+	$(GO) test -race -shuffle=on -timeout 20m $(UNIT)
+
+e2e: ## tests of the real binary: stories, proxies, kill -9
+	$(GO) test -shuffle=on -timeout 30m $(E2E)
+
+fuzz: ## each fuzz target for FUZZTIME (10s), from its committed corpus
+	@scripts/fuzz $(FUZZTIME)
+
+golden: ## write golden files anew; then read the diff, it is the review
+	$(GO) test -count=1 $$(grep -rl --include='*_test.go' -e '"verbatim/internal/golden"' . | xargs -n1 dirname | sort -u) -update
+
+generate: ## make the pages in docs/ anew that are made from code
+	$(GO) run ./cmd/verbatim config doc > docs/configuration.md
+
+bench: ## Go benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+long: ## what takes too long for every change: 10 min a fuzz target, 300 kills
+	VERBATIM_LONG=1 $(GO) test -race -shuffle=on -timeout 120m $(UNIT)
+	VERBATIM_LONG=1 $(GO) test -shuffle=on -timeout 120m $(E2E)
+	scripts/fuzz 10m
+
+release: ## the binary as it is shipped, in bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/verbatim ./cmd/verbatim
+
+.PHONY: help check setup fmt vet lint arch test e2e fuzz golden generate bench long release

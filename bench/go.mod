@@ -1,0 +1,3 @@
+module verbatim/bench
+
+go 1.26.0

@@ -52,12 +52,19 @@ generate: ## make the pages in docs/ anew that are made from code
 bench: ## Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+bench-e2e: ## the product against its floors, whole programs over loopback
+	cd bench && $(GO) run ./cmd/e2e
+
+oracle: ## our decoder against the provider's own library, on recorded streams
+	cd oracle && $(GO) test ./...
+
 long: ## what takes too long for every change: 10 min a fuzz target, 300 kills
 	VERBATIM_LONG=1 $(GO) test -race -shuffle=on -timeout 120m $(UNIT)
 	VERBATIM_LONG=1 $(GO) test -shuffle=on -timeout 120m $(E2E)
+	$(MAKE) oracle
 	scripts/fuzz 10m
 
 release: ## the binary as it is shipped, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/verbatim ./cmd/verbatim
 
-.PHONY: help check setup fmt vet lint arch test e2e fuzz golden generate bench long release
+.PHONY: help check setup fmt vet lint arch test e2e fuzz golden generate bench bench-e2e oracle long release

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"verbatim/internal/store"
 )
@@ -22,7 +21,7 @@ func (b *backupCommand) Run(ctx context.Context, std streams, flags settings) er
 	if err := store.BackupDir(ctx, cfg.Data, b.File); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "verbatim: the database is copied to %s\n", b.File)
+	std.say("the database is copied to %s", b.File)
 	return nil
 }
 
@@ -42,6 +41,6 @@ func (r *restoreCommand) Run(ctx context.Context, std streams, flags settings) e
 	if err := store.Restore(ctx, r.File, cfg.Data, store.RestoreOptions{Force: r.Force}); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "verbatim: %s is restored to %s\n", r.File, cfg.Data)
+	std.say("%s is restored to %s", r.File, cfg.Data)
 	return nil
 }

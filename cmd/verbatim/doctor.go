@@ -28,7 +28,9 @@ func (d *doctorCommand) Run(ctx context.Context, std streams, flags settings) er
 		if !f.OK {
 			word, bad = "FAIL", errSilent
 		}
-		fmt.Fprintf(std.out, "%s  %s: %s\n", word, f.What, term.Line(f.Detail))
+		if _, err := fmt.Fprintf(std.out, "%s  %s: %s\n", word, f.What, term.Line(f.Detail)); err != nil {
+			return err
+		}
 	}
 	return bad
 }

@@ -25,6 +25,6 @@ func (l *linkCommand) Run(ctx context.Context, std streams, flags settings) erro
 	if err != nil {
 		return fmt.Errorf("get a link from the server: %w", err)
 	}
-	fmt.Fprintln(std.out, url)
-	return nil
+	_, err = fmt.Fprintln(std.out, url)
+	return err
 }

@@ -63,15 +63,15 @@ func run(args []string, std streams) int {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		complain(std.err, err)
-		fmt.Fprintln(std.err, `Run "verbatim --help" for what there is.`)
+		std.complain(err)
+		std.say(`run "verbatim --help" for what there is`)
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	err = parsed.Run(std, flagsOf(parsed))
-	return exitCode(std.err, err)
+	return std.exitCode(err)
 }
 
 // settings are what the command line says about configuration keys.
@@ -98,24 +98,30 @@ func flagsOf(parsed *kong.Context) settings {
 // errSilent ends a command that has said all there is to say.
 var errSilent = errors.New("failed")
 
-func exitCode(w io.Writer, err error) int {
+func (s streams) exitCode(err error) int {
 	if err == nil {
 		return exitOK
 	}
 	if errors.Is(err, errSilent) {
 		return exitFailure
 	}
-	complain(w, err)
+	s.complain(err)
 	if _, ok := errors.AsType[*config.Invalid](err); ok {
 		return exitUsage
 	}
 	return exitFailure
 }
 
-// complain writes each line of an error for people. What others wrote may be
-// quoted in it, so control characters are taken out.
-func complain(w io.Writer, err error) {
+// complain says each line of an error.
+func (s streams) complain(err error) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintln(w, "verbatim: "+term.Line(line))
+		s.say("%s", line)
 	}
+}
+
+// say writes a line for people. What others wrote may be quoted in it, so
+// control characters are taken out. When standard error is closed nobody
+// listens, and nothing is lost.
+func (s streams) say(format string, args ...any) {
+	_, _ = fmt.Fprintln(s.err, "verbatim: "+term.Line(fmt.Sprintf(format, args...)))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
 
@@ -22,7 +21,7 @@ func (p place) load(std streams, flags settings) (*config.Loaded, error) {
 		return nil, err
 	}
 	for _, note := range loaded.Notes {
-		fmt.Fprintln(std.err, "verbatim: "+note)
+		std.say("%s", note)
 	}
 	return loaded, nil
 }

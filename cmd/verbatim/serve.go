@@ -57,7 +57,7 @@ func (s *serveCommand) Run(ctx context.Context, std streams, flags settings) err
 	}
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(std.err, "verbatim: stopping; answers that are under way have ten seconds to end")
+		std.say("stopping; answers that are under way have ten seconds to end")
 	case <-a.Served():
 	}
 	again, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -73,6 +73,6 @@ func sayReady(std streams, line ready) error {
 	if _, err := fmt.Fprintf(std.out, "%s\n", raw); err != nil {
 		return fmt.Errorf("say that the server is ready: %w", err)
 	}
-	fmt.Fprintf(std.err, "verbatim: %s answers; open %s\n", line.Model, line.LaunchURL)
+	std.say("%s answers; open %s", line.Model, line.LaunchURL)
 	return nil
 }

@@ -58,7 +58,9 @@ func (s *textShower) event(e client.Event) error {
 }
 
 func (s *textShower) delta(p payload) error {
-	s.endThought()
+	if err := s.endThought(); err != nil {
+		return err
+	}
 	s.buf = s.buf[:0]
 	if p.Segment != s.segment && s.last != 0 {
 		s.buf = append(s.text.Flush(s.buf), "\n\n"...)
@@ -86,20 +88,22 @@ func (s *textShower) think(text string) error {
 	return err
 }
 
-func (s *textShower) endThought() {
-	if s.thinking {
-		fmt.Fprintf(s.err, "%s\n\n", s.thought.Flush(nil))
-		s.thinking = false
+func (s *textShower) endThought() error {
+	if !s.thinking {
+		return nil
 	}
+	s.thinking = false
+	_, err := fmt.Fprintf(s.err, "%s\n\n", s.thought.Flush(nil))
+	return err
 }
 
 func (s *textShower) end() error {
-	s.endThought()
+	thought := s.endThought()
 	s.buf = s.text.Flush(s.buf[:0])
 	if s.last != 0 && s.last != '\n' || len(s.buf) > 0 {
 		s.buf = append(s.buf, '\n')
 	}
-	return errors.Join(s.print(), s.outcome)
+	return errors.Join(thought, s.print(), s.outcome)
 }
 
 // jsonShower prints a line of JSON an event: the payload with the event's name

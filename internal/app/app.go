@@ -45,6 +45,7 @@ type App struct {
 	opt Options
 
 	db       *store.DB
+	meter    *meter
 	log      *turnlog.Log
 	models   *models
 	chat     *chat.Service
@@ -114,7 +115,8 @@ func (a *App) openStore(context.Context) error {
 }
 
 func (a *App) openLog(context.Context) error {
-	a.log = turnlog.New(a.db, turnlog.Options{Logger: a.opt.Logger})
+	a.meter = &meter{Store: a.db}
+	a.log = turnlog.New(a.meter, turnlog.Options{Logger: a.opt.Logger})
 	a.onFailure(a.log.Close)
 	token, err := loadToken(filepath.Join(a.cfg.Data, tokenName))
 	a.token = token

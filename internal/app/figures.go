@@ -38,6 +38,7 @@ func (a *App) figures() httpapi.Figures {
 	s := a.streams.Stats()
 	return httpapi.Figures{
 		Runs: a.outcomes.all(), Running: a.chat.Running(),
+		Events: a.meter.events.Load(), Commits: a.meter.commits.Load(), CommitSeconds: a.meter.seconds(),
 		Followers: s.Followers, FollowerBytes: s.Bytes, CatchUps: s.CatchUps, Dropped: s.Dropped,
 	}
 }

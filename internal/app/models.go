@@ -176,11 +176,14 @@ func (m *models) opening(v values) (opening, error) {
 		}
 		o.cfg = cfg
 	}
+	configured, _ := m.settings.Defaults["base_url"].(string)
+	key, _ := m.settings.Defaults["api_key"].(string)
 	if v.BaseURL != "" && v.BaseURL != o.cfg.BaseURL {
 		// The environment's key belongs to the environment's server.
 		o.cfg = provider.Config{BaseURL: v.BaseURL}
 	}
-	if v.APIKey != "" {
+	if v.APIKey != "" && (v.APIKey != key || v.BaseURL == configured) {
+		// And the configured key to the configured one.
 		o.cfg.APIKey = v.APIKey
 	}
 	o.cfg.Idle = m.idle

@@ -72,6 +72,9 @@ type Service struct {
 	busy     map[id.Conversation]*active // the one run of a conversation
 	stopping bool
 	all      sync.WaitGroup // of the claims, and of the runs they became
+
+	halt     chan struct{} // closed when Stop waits no longer
+	haltOnce sync.Once
 }
 
 // New returns a Service that has nothing to do yet.
@@ -90,6 +93,7 @@ func New(opt Options) *Service {
 		agent: &agent.Agent{Log: opt.Log, Mint: opt.Mint, Now: opt.Now, Logger: opt.Logger},
 		runs:  map[id.Run]*active{},
 		busy:  map[id.Conversation]*active{},
+		halt:  make(chan struct{}),
 	}
 }
 

@@ -546,3 +546,54 @@ func TestNoModel(t *testing.T) {
 		t.Errorf("got %+v", run.Err)
 	}
 }
+
+// stubborn refuses the next n units of a run, then takes all again.
+type stubborn struct {
+	*turnlog.Log
+	mu sync.Mutex
+	n  int
+}
+
+func (s *stubborn) spent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n == 0 {
+		return true
+	}
+	s.n--
+	return false
+}
+
+func (s *stubborn) Post(c id.Conversation, drafts []turnlog.Draft, done func([]event.Record, error)) {
+	if !s.spent() {
+		done(nil, turnlog.ErrFull)
+		return
+	}
+	s.Log.Post(c, drafts, done)
+}
+
+func (s *stubborn) Append(ctx context.Context, c id.Conversation, drafts ...turnlog.Draft) ([]event.Record, error) {
+	if drafts[len(drafts)-1].Event.Kind() == "error" && !s.spent() {
+		return nil, turnlog.ErrFull
+	}
+	return s.Log.Append(ctx, c, drafts...)
+}
+
+// A run that the log refuses stays the conversation's run until it is closed,
+// however often closing fails too.
+func TestClosingIsTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	log := &stubborn{Log: w.log, n: 3}
+	w.service = chat.New(chat.Options{Log: log, Choose: func(context.Context) (chat.Choice, error) {
+		return chat.Choice{Model: w.model, Name: "test/m"}, nil
+	}})
+	if end := w.ask("c", "hello"); end != "error" {
+		t.Errorf("got %s", end)
+	}
+	w.wantRows("c", "user: hello\nfailed: \n")
+	if run := w.state("c").Turns[0].Runs[0]; run.Err.Code != event.CodeDiskFull {
+		t.Errorf("got %+v", run.Err)
+	}
+	w.ask("c", "again")
+	w.wantRows("c", "user: hello\nfailed: \nuser: again\ncomplete: re: again\n")
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"verbatim/internal/agent"
 	"verbatim/internal/event"
@@ -43,9 +44,17 @@ func (s *Service) launch(a *active, info turnlog.RunInfo, choice Choice, failure
 	}()
 }
 
+// How long closing a run waits between two tries when the log refuses that too.
+const (
+	firstCloseWait = 100 * time.Millisecond
+	maxCloseWait   = 5 * time.Second
+)
+
 // closeRefused ends a run whose events the log refused, from what the log holds
-// of it. It returns nil when the log takes nothing any more; the next start of
-// the process then closes the run.
+// of it. The run stays the conversation's run until the log has taken its
+// terminal, however long that is. It returns nil when the log takes nothing any
+// more, or the service stops first; the next start of the process then closes
+// the run.
 func (s *Service) closeRefused(a *active, info turnlog.RunInfo, cause error) event.Event {
 	log := s.opt.Logger.With("conversation", info.Conversation, "run", info.Run)
 	log.Error("log refused an event of a run", "err", cause)
@@ -54,22 +63,35 @@ func (s *Service) closeRefused(a *active, info turnlog.RunInfo, cause error) eve
 	default:
 		close(a.closing)
 	}
-	if errors.Is(cause, turnlog.ErrFenced) || errors.Is(cause, turnlog.ErrClosed) {
-		return nil
+	terminal := refusedTerminal(cause)
+	for wait := firstCloseWait; ; wait = min(2*wait, maxCloseWait) {
+		if errors.Is(cause, turnlog.ErrFenced) || errors.Is(cause, turnlog.ErrClosed) {
+			return nil
+		}
+		cause = s.closeFromLog(context.Background(), info, terminal)
+		if cause == nil {
+			return terminal
+		}
+		log.Error("close run", "err", cause, "again_in", wait)
+		select {
+		case <-time.After(wait):
+		case <-s.halt:
+			return nil
+		}
 	}
-	terminal := event.Error{
+}
+
+func refusedTerminal(cause error) event.Error {
+	if errors.Is(cause, turnlog.ErrFull) {
+		return event.Error{
+			Type: event.ErrorInternal, Code: event.CodeDiskFull, Retryable: true,
+			Message: "The disk is full. What was stored is kept; free some space, then try again.",
+		}
+	}
+	return event.Error{
 		Type: event.ErrorInternal, Code: event.CodeBug, Retryable: true,
 		Message: "The answer could not be stored any further. What was said so far is kept; please try again.",
 	}
-	if errors.Is(cause, turnlog.ErrFull) {
-		terminal.Code = event.CodeDiskFull
-		terminal.Message = "The disk is full. What was stored is kept; free some space, then try again."
-	}
-	if err := s.closeFromLog(context.Background(), info, terminal); err != nil {
-		log.Error("close run", "err", err)
-		return nil
-	}
-	return terminal
 }
 
 // forget gives up the claims of a run that is over or never began.
@@ -143,6 +165,7 @@ func (s *Service) Stop(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
+	s.haltOnce.Do(func() { close(s.halt) })
 	s.mu.Lock()
 	left := slices.Collect(maps.Values(s.runs))
 	s.mu.Unlock()

@@ -54,9 +54,7 @@ func (s *Service) Send(ctx context.Context, req SendRequest) (turnlog.RunInfo, e
 	if !mine {
 		return s.attach(ctx, a, req)
 	}
-	// The start is not bound to the client that asked for it: a client that
-	// goes away must not leave a claim behind.
-	info, err := s.begin(context.WithoutCancel(ctx), a, req)
+	info, err := s.begin(ctx, a, req)
 	a.info, a.err = info, err
 	if a.cancel == nil {
 		s.forget(a)
@@ -158,13 +156,14 @@ func (s *Service) begin(ctx context.Context, a *active, req SendRequest) (turnlo
 	case !errors.Is(err, turnlog.ErrNoRun):
 		return turnlog.RunInfo{}, err
 	}
-	if err := s.claimConversation(ctx, a); err != nil {
-		return turnlog.RunInfo{}, err
-	}
 	if !s.opt.Log.HasRoom() {
 		return turnlog.RunInfo{}, full()
 	}
-	return s.start(ctx, a, req)
+	if err := s.claimConversation(ctx, a); err != nil {
+		return turnlog.RunInfo{}, err
+	}
+	// From here on the client may go away: what it sent is taken.
+	return s.start(context.WithoutCancel(ctx), a, req)
 }
 
 func full() *Error {

@@ -65,7 +65,7 @@ A setting is taken from the first of these that has it: a flag of the command, a
 
 ` + "`verbatim config default`" + ` prints a file to start from. ` + "`verbatim config check`" + ` says what a process would run with, and where each value comes from.
 
-The model's settings (model, system_prompt, temperature, max_tokens, top_p, reasoning_effort, base_url, api_key) are starting values: what is set through ` + "`POST /settings`" + ` while the server runs is kept in the data directory and comes first.
+The model's settings (model, system_prompt, temperature, max_tokens, top_p, reasoning_effort, base_url, api_key) are starting values: what is set through ` + "`POST /settings`" + ` while the server runs is kept in the data directory and comes first. A key is only ever sent to the server that it was set for: whoever sets another base_url sets an api_key with it.
 
 `
 

@@ -34,8 +34,15 @@ func (s *schedule) follow() error {
 	f := s.readers[s.random.IntN(len(s.readers))]
 	limit := turnlog.Limit{Records: 1 + s.random.IntN(10)}
 	records, err := s.engine.log.After(context.Background(), f.chat, int64(len(f.records)), limit)
+	if err != nil {
+		return err
+	}
 	f.records = append(f.records, records...)
-	return err
+	now, err := s.records(f.chat)
+	if err != nil {
+		return err
+	}
+	return isPrefix(f.records, now)
 }
 
 // records reads a whole conversation from the log.
@@ -68,33 +75,53 @@ func folded(c id.Conversation, records []event.Record) (*transcript.Conversation
 	return state, nil
 }
 
-// check holds after every step, whatever is under way.
+// check holds after every step, whatever is under way. It looks at the
+// conversations that have grown.
 func (s *schedule) check() error {
 	for _, c := range s.chats {
-		records, err := s.records(c)
+		head, err := s.engine.log.Head(context.Background(), c)
 		if err != nil {
 			return err
 		}
-		if findings := transcript.Check(records); len(findings) > 0 {
-			return fmt.Errorf("%s: %s", c, strings.Join(findings, "; "))
+		if head == int64(len(s.observed[c])) {
+			continue
 		}
-		if err := isPrefix(s.observed[c], records); err != nil {
-			return fmt.Errorf("%s: what was read before: %w", c, err)
-		}
-		s.observed[c] = records
-		for _, f := range s.readers {
-			if f.chat != c {
-				continue
-			}
-			if err := isPrefix(f.records, records); err != nil {
-				return fmt.Errorf("%s: a reader: %w", c, err)
-			}
-		}
-		if err := s.checkRuns(c, records); err != nil {
-			return err
+		if err := s.checkChat(c); err != nil {
+			return fmt.Errorf("%s: %w", c, err)
 		}
 	}
 	return nil
+}
+
+// checkAll is check for every conversation and every reader: after a restart
+// nothing that was seen before may have changed.
+func (s *schedule) checkAll() error {
+	for _, c := range s.chats {
+		if err := s.checkChat(c); err != nil {
+			return fmt.Errorf("%s: %w", c, err)
+		}
+	}
+	for _, f := range s.readers {
+		if err := isPrefix(f.records, s.observed[f.chat]); err != nil {
+			return fmt.Errorf("%s: a reader: %w", f.chat, err)
+		}
+	}
+	return nil
+}
+
+func (s *schedule) checkChat(c id.Conversation) error {
+	records, err := s.records(c)
+	if err != nil {
+		return err
+	}
+	if findings := transcript.Check(records); len(findings) > 0 {
+		return errors.New(strings.Join(findings, "; "))
+	}
+	if err := isPrefix(s.observed[c], records); err != nil {
+		return fmt.Errorf("what was read before: %w", err)
+	}
+	s.observed[c] = records
+	return s.checkRuns(c, records)
 }
 
 // isPrefix reports a difference between what someone has read and the log.
@@ -179,6 +206,7 @@ func (s *schedule) leftOver() (map[id.Run]bool, error) {
 // conversation with the fold. It collects unfinished runs; true for one of
 // which nothing but its start is stored.
 func (s *schedule) checkIndex(c id.Conversation, state *transcript.Conversation, left map[id.Run]bool) error {
+	open := false
 	for _, turn := range state.Turns {
 		for _, run := range turn.Runs {
 			info, err := s.engine.log.Run(context.Background(), run.ID)
@@ -186,6 +214,7 @@ func (s *schedule) checkIndex(c id.Conversation, state *transcript.Conversation,
 				return fmt.Errorf("index of run %s: %+v (%v), fold: %d to %d", run.ID, info, err, run.First, run.Terminal)
 			}
 			if run.Terminal == 0 {
+				open = true
 				left[run.ID] = len(run.Parts) == 0 && run.Usage == nil && !run.Retried
 			}
 		}
@@ -194,7 +223,9 @@ func (s *schedule) checkIndex(c id.Conversation, state *transcript.Conversation,
 	if err != nil {
 		return err
 	}
-	if got, want := outline(facts), outline(state); got != want {
+	// Facts tell of a segment when it ends, so they may not know yet that a
+	// run under way is a version.
+	if got, want := outline(facts), outline(state); got != want && !open {
 		return fmt.Errorf("%s: facts alone give\n%s\nall records give\n%s", c, got, want)
 	}
 	return s.checkList(c, state)
@@ -277,7 +308,7 @@ func (s *schedule) checkRecovery(left map[id.Run]bool) error {
 			return fmt.Errorf("run %s was left open and is not closed as interrupted", q.send.Run)
 		}
 	}
-	return s.check()
+	return s.checkAll()
 }
 
 // checkAtRest ends the last runs and checks everything once more, now that
@@ -299,5 +330,5 @@ func (s *schedule) checkAtRest() error {
 	if len(left) > 0 {
 		return fmt.Errorf("runs are left without a terminal: %v", left)
 	}
-	return s.check()
+	return s.checkAll()
 }

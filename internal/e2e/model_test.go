@@ -282,8 +282,9 @@ func (s *schedule) fault() error {
 	if s.random.IntN(3) == 0 {
 		err = turnlog.ErrFull
 	}
-	s.note("the next commit fails: %v", err)
-	s.engine.store.failNext(err)
+	times := 1 + s.random.IntN(10)/9 // closing the run then fails too
+	s.note("the next %d commits fail: %v", times, err)
+	s.engine.store.failNext(err, times)
 	for _, q := range s.asked {
 		q.whole = q.whole && q.ended
 	}
@@ -362,7 +363,7 @@ func (s *schedule) restart(end func() error) error {
 	for _, q := range s.asked {
 		q.whole = q.whole && q.ended
 	}
-	s.engine.store.failNext(nil)
+	s.engine.store.failNext(nil, 0)
 	if err := end(); err != nil {
 		return fmt.Errorf("end: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 	"verbatim/internal/turnlog"
 )
 
-// world is the engine without its doors: store, log and chat in this process,
+// engine is the program without its doors: store, log and chat in this process,
 // asked by the test and answered by a model that the test is too. It can crash.
 type engine struct {
 	dir   string
@@ -35,7 +35,8 @@ func openEngine(dir string) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{dir: dir, store: &weakStore{Store: db}, answers: map[string]*answer{}, changed: make(chan struct{}, 1)}
+	e := &engine{dir: dir, answers: map[string]*answer{}, changed: make(chan struct{}, 1)}
+	e.store = &weakStore{Store: db, died: e.signal}
 	e.log = turnlog.New(e.store, turnlog.Options{})
 	e.chat = chat.New(chat.Options{
 		Log: e.log,
@@ -67,40 +68,45 @@ func (e *engine) stop() error {
 type weakStore struct {
 	turnlog.Store
 
+	died func() // called when the process has died of diesAfter
 	dead atomic.Bool
 	// diesAfter: the process dies when the next commit is on disk and before
 	// anyone hears of it.
 	diesAfter atomic.Bool
 
-	mu     sync.Mutex
-	fail   error // of the next commit
-	failed bool  // the last commit failed
+	mu    sync.Mutex
+	fail  error // of the next commits
+	times int   // how many of them fail
 }
 
-// failNext makes the next commit fail, unless the last one did: a disk that
-// takes nothing any more is no bad moment but a dead one. nil takes it back.
-func (s *weakStore) failNext(err error) {
+// failNext makes the next commits fail; 0 times takes it back.
+func (s *weakStore) failNext(err error, times int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil || !s.failed {
-		s.fail = err
+	s.fail, s.times = err, times
+}
+
+func (s *weakStore) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.times == 0 {
+		return nil
 	}
+	s.times--
+	return s.fail
 }
 
 func (s *weakStore) Commit(ctx context.Context, groups []turnlog.Group) []error {
 	if s.dead.Load() {
 		return all(groups, turnlog.ErrFenced)
 	}
-	s.mu.Lock()
-	err := s.fail
-	s.fail, s.failed = nil, s.fail != nil
-	s.mu.Unlock()
-	if err != nil {
+	if err := s.failure(); err != nil {
 		return all(groups, err)
 	}
 	errs := s.Store.Commit(ctx, groups)
 	if s.diesAfter.Load() {
 		s.dead.Store(true)
+		s.died()
 		return all(groups, turnlog.ErrFenced)
 	}
 	return errs

@@ -67,7 +67,7 @@ func TestRefusesToStart(t *testing.T) {
 		if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		said := refused(t, p, usage, "serve", "--addr", "127.0.0.1:0", "--data", file, "--model", "openai/fake")
+		said := refused(t, p, failure, "serve", "--addr", "127.0.0.1:0", "--data", file, "--model", "openai/fake")
 		mentions(t, said, file)
 		if b, err := os.ReadFile(file); err != nil || string(b) != "mine" {
 			t.Errorf("the file is %q now (%v)", b, err)

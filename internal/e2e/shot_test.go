@@ -168,7 +168,7 @@ func (k *shot) firstRound(first, again bool) []step {
 	for _, s := range k.beats {
 		steps = append(steps, say(s))
 	}
-	return append(steps, call("c1", "no_such_tool", `{"a":1}`), finish("tool_calls"))
+	return append(steps, call("c1", "no_such_tool", `{"a": 1}`), finish("tool_calls"))
 }
 
 // here is the place aimed at.

@@ -15,12 +15,20 @@ import (
 // smallBodyBytes bounds the bodies that hold no text of a person.
 const smallBodyBytes = 1 << 20
 
-// readBody reads a whole body of at most limit bytes, within BodyTime.
-func readBody(w *reply, e *entry, limit int64) ([]byte, error) {
-	conn := http.NewResponseController(w.ResponseWriter)
+// limitBody gives a body BodyTime to arrive. It is set for every request that
+// has one: net/http reads what a refused request left unread before it sends
+// the answer. It ends with the body: net/http lifts it when that has been read,
+// so the answer may take as long as it likes.
+func limitBody(w *reply, r *http.Request) {
+	if r.ContentLength == 0 {
+		return
+	}
 	// Where there is no deadline to set, there is no network to wait for.
-	_ = conn.SetReadDeadline(time.Now().Add(BodyTime))
-	defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
+	_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(BodyTime))
+}
+
+// readBody reads a whole body of at most limit bytes.
+func readBody(w *reply, e *entry, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, e.Body, limit))
 	var large *http.MaxBytesError
 	switch {

@@ -34,9 +34,10 @@ type world struct {
 	via   []event.Via
 
 	cursor *id.Cursor
-	err    error // what every command answers
-	fault  any   // what a command panics with
-	half   bool  // a stream breaks in the middle
+	err    error                                          // what every command answers
+	fault  any                                            // what a command panics with
+	half   bool                                           // a stream breaks in the middle
+	use    func(http.ResponseWriter, *http.Request) error // what a stream does instead
 	chat   library.Chat
 	lines  []library.Line
 	patch  map[string]json.RawMessage
@@ -105,10 +106,13 @@ func (w *world) Set(_ context.Context, patch map[string]json.RawMessage) error {
 	return w.call("set")
 }
 
-func (w *world) ServeRun(rw http.ResponseWriter, _ *http.Request, _ turnlog.RunInfo, cursor *id.Cursor) error {
+func (w *world) ServeRun(rw http.ResponseWriter, r *http.Request, _ turnlog.RunInfo, cursor *id.Cursor) error {
 	w.cursor = cursor
 	if err := w.call("serve"); err != nil {
 		return err
+	}
+	if w.use != nil {
+		return w.use(rw, r)
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	rw.WriteHeader(http.StatusOK)

@@ -46,14 +46,13 @@ func (w *reply) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Flush sends what was written, where the connection can.
-func (w *reply) Flush() {
+// FlushError sends what was written; it is what http.ResponseController calls.
+// It fails with http.ErrNotSupported where the connection can't.
+func (w *reply) FlushError() error {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	// A connection that can't flush sends by itself; one that broke is
-	// noticed by the next write.
-	_ = http.NewResponseController(w.ResponseWriter).Flush()
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Hijack hands the connection over. It fails with http.ErrNotSupported where
@@ -102,12 +101,13 @@ type failure struct {
 func writeProblem(w *reply, p *Problem) {
 	doc := docOf(p.Kind)
 	h := w.Header()
-	switch p.Kind {
-	case Unauthenticated:
+	if p.Kind == Unauthenticated {
 		h.Set("WWW-Authenticate", `Bearer realm="verbatim"`)
-	case Method:
+	}
+	if p.Allow != "" {
 		h.Set("Allow", p.Allow)
-	case Unavailable, Limited:
+	}
+	if p.Kind == Unavailable || p.Kind == Limited {
 		h.Set("Retry-After", "2")
 	}
 	// Strings only: encoding can't fail.

@@ -57,6 +57,7 @@ func (a *API) inside(p string) string {
 }
 
 func (a *API) serve(w *reply, e *entry) {
+	limitBody(w, e.Request)
 	secure(w.Header())
 	a.gate.allowOrigin(w.Header(), e)
 	if p := a.refuse(e); p != nil {

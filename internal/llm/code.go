@@ -37,6 +37,20 @@ const (
 // inside reports whether the next byte is code. It holds after settle.
 func (c *codeTracker) inside() bool { return c.fence > 0 || c.span > 0 }
 
+// idle reports whether ordinary bytes would change nothing.
+func (c *codeTracker) idle() bool {
+	return c.head == headText && c.text && c.run == 0 && !c.closing && !c.escaped
+}
+
+// ordinary reports whether b begins neither a tag nor anything of code.
+func ordinary(b byte) bool {
+	switch b {
+	case '<', '`', '~', '\\', '\n':
+		return false
+	}
+	return true
+}
+
 func (c *codeTracker) step(b byte) {
 	if c.run > 0 {
 		if b == c.runMark {

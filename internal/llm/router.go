@@ -87,11 +87,17 @@ func (r *Router) tagsCount() bool {
 	return !r.code.inside()
 }
 
-// pass goes over the byte at i and, in reasoning, on to the next tag.
+// pass goes over the byte at i, and over those after it that mean nothing.
 func (r *Router) pass(text string, i int) int {
 	if !r.reasoning {
 		r.code.step(text[i])
-		return i + 1
+		i++
+		if r.code.idle() {
+			for i < len(text) && ordinary(text[i]) {
+				i++
+			}
+		}
+		return i
 	}
 	if n := strings.IndexByte(text[i+1:], '<'); n >= 0 {
 		return i + 1 + n

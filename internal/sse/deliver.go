@@ -2,8 +2,8 @@ package sse
 
 import "slices"
 
-// adopt takes in the followers that joined.
-func (s *stream) adopt() {
+// adopt takes in the followers that joined and reports whether any did.
+func (s *stream) adopt() bool {
 	s.mu.Lock()
 	joined := s.joining
 	s.joining = nil
@@ -12,6 +12,7 @@ func (s *stream) adopt() {
 		f.off, f.quiet, f.looked = unplaced, s.tick, s.tick
 		s.active = append(s.active, f)
 	}
+	return len(joined) > 0
 }
 
 // deliver offers every follower what it has not got, a page at a time, until

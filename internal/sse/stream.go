@@ -65,9 +65,10 @@ func (s *stream) follow() {
 	stopping := s.srv.stopping
 	for {
 		more := s.read()
-		s.adopt()
-		s.deliver()
-		s.trim()
+		if joined := s.adopt(); more || joined || s.state != following {
+			s.deliver()
+			s.trim()
+		}
 		s.look()
 		if s.finished() {
 			return

@@ -4,6 +4,7 @@ package sse
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,12 +34,19 @@ func TestTinyReceiveBuffer(t *testing.T) {
 		t.Run("cache of "+name, func(t *testing.T) {
 			var addr string
 			b := newBench(t, way{listen: func(t testing.TB, h http.Handler) getter {
-				srv := httptest.NewServer(h)
+				srv := httptest.NewUnstartedServer(h)
+				srv.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+					if err := c.(*net.TCPConn).SetWriteBuffer(16 << 10); err != nil {
+						t.Error(err)
+					}
+					return ctx
+				}
+				srv.Start()
 				t.Cleanup(srv.Close)
 				addr = srv.Listener.Addr().String()
 				return nil
 			}}, Options{CacheBytes: size})
-			events := story(30000)
+			events := story(4000)
 			b.log.add(testRun, events[:2]...)
 			slow, fast := dialSmall(t, addr, 4<<10), dialSmall(t, addr, 1<<20)
 			go func() {

@@ -7,8 +7,9 @@ import "time"
 // was written for that many ticks has been in silence for at most that long.
 const (
 	keepAliveTicks = 15
-	// lookTicks is how often a socket is asked whether its client left.
-	lookTicks = 4
+	// lookTicks is how often a socket is asked whether its client left: the
+	// calls for that are half of what idle followers cost.
+	lookTicks = 15
 )
 
 // keepAliveChunk is KeepAlive as it goes over a chunked body.

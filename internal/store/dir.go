@@ -55,6 +55,10 @@ func checkFile(path string) error {
 		return err
 	}
 	if n < len(head) || !bytes.Equal(head[:], []byte("SQLite format 3\x00")) {
+		// A power cut while the database was begun; SQLite undoes it.
+		if info, err := os.Stat(path + "-journal"); err == nil && info.Size() > 0 {
+			return nil
+		}
 		return fmt.Errorf("%w: it does not begin like one", ErrCorrupt)
 	}
 	return nil

@@ -149,10 +149,7 @@ func (d *DB) open() error {
 		return explain(err)
 	}
 	d.writer = w
-	if err := d.prepare(); err != nil {
-		return explain(err)
-	}
-	return syncDir(d.dir)
+	return explain(d.prepare())
 }
 
 // prepare checks or makes the schema and takes the next start number.
@@ -176,7 +173,11 @@ func (d *DB) prepare() error {
 	if err := d.begin(); err != nil {
 		return errors.Join(err, d.writer.exec("ROLLBACK"))
 	}
-	return d.writer.exec("COMMIT")
+	err = d.writer.exec("COMMIT")
+	if err == nil && fresh {
+		err = syncDir(d.dir)
+	}
+	return err
 }
 
 // begin reads the epoch and takes the next start number.

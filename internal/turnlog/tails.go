@@ -32,7 +32,7 @@ type tail struct {
 // encoded and decoded.
 const recordBytes = 256
 
-func weight(r event.Record) int { return recordBytes + 2*len(r.Body) }
+func weight(r *event.Record) int { return recordBytes + 2*len(r.Body) }
 
 func newTails(each, total int) *tails {
 	return &tails{each: each, total: total, of: map[id.Conversation]*list.Element{}}
@@ -67,13 +67,13 @@ func (t *tails) drop(e *list.Element) {
 }
 
 func (t *tail) add(records []event.Record, limit int) {
-	for _, r := range records {
-		t.bytes += weight(r)
+	for i := range records {
+		t.bytes += weight(&records[i])
 	}
 	t.records = append(t.records, records...)
 	gone := 0
 	for ; t.bytes > limit && gone < len(t.records)-1; gone++ {
-		t.bytes -= weight(t.records[gone])
+		t.bytes -= weight(&t.records[gone])
 	}
 	t.records = t.records[gone:]
 }
@@ -90,7 +90,8 @@ func (t *tails) after(c id.Conversation, after int64, limit Limit) ([]event.Reco
 		return nil, true
 	}
 	records = records[after-(records[0].Seq-1):]
-	return records[:limit.fit(records):limit.fit(records)], true
+	n := limit.fit(records)
+	return records[:n:n], true
 }
 
 func (t *tails) records(c id.Conversation) []event.Record {
@@ -103,8 +104,8 @@ func (t *tails) records(c id.Conversation) []event.Record {
 // fit counts how many of the records a read may return.
 func (l Limit) fit(records []event.Record) int {
 	size := 0
-	for i, r := range records {
-		if size += len(r.Body); i == l.Records || i > 0 && size > l.Bytes {
+	for i := range records {
+		if size += len(records[i].Body); i == l.Records || i > 0 && size > l.Bytes {
 			return i
 		}
 	}

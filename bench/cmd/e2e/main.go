@@ -61,6 +61,7 @@ func measure(ctx context.Context, rows []string, results, work string) error {
 	}
 	defer os.RemoveAll(l.work)
 	defer l.record.file.Close()
+	defer context.AfterFunc(ctx, l.abort)()
 	if err := l.startUpstream(); err != nil {
 		return err
 	}
@@ -101,12 +102,16 @@ func newLab(ctx context.Context, results, work string) (*lab, error) {
 	return l, err
 }
 
-// measure takes one round's readings of a row. An interrupt ends the program
-// between two of them; the servers die with it.
+// abort ends the program at once, and the servers with it, when it is
+// interrupted or runs out of time.
+func (l *lab) abort() {
+	os.RemoveAll(l.work)
+	fmt.Fprintln(os.Stderr, "interrupted, or out of time; what was read until now is kept")
+	os.Exit(1)
+}
+
+// measure takes one round's readings of a row.
 func (l *lab) measure(ctx context.Context, row string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	switch row {
 	case "token":
 		return l.token()

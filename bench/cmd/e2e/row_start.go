@@ -20,8 +20,9 @@ const (
 	fillRuns      = 100
 	fillTokens    = 10_000
 	fillAtOnce    = 10
-	killedTokens  = 50_000
-	killedAfter   = 5_000
+	killedRuns    = 20
+	killedRate    = 200.0
+	killedAfter   = 4_000
 	memorySettled = time.Second
 )
 
@@ -54,9 +55,11 @@ func (l *lab) startOf(row string) (*product, error) {
 		p.kill()
 		return nil, err
 	}
+	cpu := machine.CPU(p.pid())
 	time.Sleep(memorySettled)
 	values := map[string]float64{
 		"ms":           ms(took),
+		"cpu_ms":       ms(cpu),
 		"rss_mib":      float64(machine.RSS(p.pid())) / 1024,
 		"peak_rss_mib": float64(machine.Peak(p.pid())) / 1024,
 		"disk_mib":     mib(filepath.Join(l.filled, "verbatim.db")),
@@ -73,15 +76,25 @@ func mib(path string) float64 {
 	return float64(fi.Size()) / (1 << 20)
 }
 
-// killMidRun kills the product while a run is being written.
+// killMidRun kills the product while runs are being written.
 func (l *lab) killMidRun(p *product) error {
 	defer p.kill()
-	s, err := load.Open(p.request(turn{name: l.unique("killed"), script: upstream.Script{Tokens: killedTokens}}, ""))
+	loop, err := load.NewLoop(false, 0)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	return s.ReadUntil(func(s *load.Stream) bool { return s.Events >= killedAfter })
+	defer loop.Stop(0)
+	err = loop.OpenAll(killedRuns, func(i int) load.Request {
+		script := upstream.Script{Tokens: killedAfter, Rate: killedRate}
+		return p.request(turn{name: l.unique("killed", i), script: script}, "")
+	})
+	if err != nil {
+		return err
+	}
+	if !wait(20*time.Second, func() bool { return loop.Events() >= killedAfter }) {
+		return fmt.Errorf("%d of %d tokens came in 20 s", loop.Events(), killedAfter)
+	}
+	return nil
 }
 
 // fill writes a million events through the product, once: runs of an unpaced

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 )
 
 // The targets that every row has readings for.
@@ -40,14 +39,6 @@ func added(target string) figure {
 	}
 }
 
-// perSecond turns a benchmark's time for one operation into a rate.
-func perSecond(name string) figure {
-	return func(r *record) (float64, bool) {
-		ns, ok := r.median(rowLog, name, "ns/op")
-		return 1e9 / max(ns, 1), ok
-	}
-}
-
 func goals() []goal {
 	return []goal{
 		{"p50 added a token, 100 runs of 50/s", added(ours), added(floor), 1.5, false, "ms"},
@@ -57,8 +48,8 @@ func goals() []goal {
 		{"CPU in 10 s with 5,000 idle followers", median(rowIdle, ours, "cpu_s_per_10s"), nil, 0.05, false, "s"},
 		{"1,000 missed events, from memory", median(rowResumeMemory, ours, "p50_ms"), median(rowResumeMemory, floor, "p50_ms"), 2, false, "ms"},
 		{"1,000 missed events, from disk", median(rowResumeDisk, ours, "p50_ms"), nil, 10, false, "ms"},
-		{"durable appends a second, 64 producers", perSecond("Append64"), perSecond("FileAppend64"), 0.35, true, "/s"},
-		{"append to follower p50 at 200/s", median(rowLog, "Latency200", "p50-us"), median(rowLog, "FileLatency200", "p50-us"), 2, false, "µs"},
+		{"durable appends a second, 64 producers", median(rowLog, "Append64/log", "appends/s"), median(rowLog, "Append64/file", "appends/s"), 0.35, true, "/s"},
+		{"append to follower p50 at 200/s", median(rowLog, "Latency200/log", "p50-us"), median(rowLog, "Latency200/file", "p50-us"), 2, false, "µs"},
 		{"start with 1,000,000 events stored", median(rowStart, ours, "ms"), nil, 60, false, "ms"},
 		{"the same after kill -9 in a run", median(rowKilled, ours, "ms"), nil, 60, false, "ms"},
 		{"memory then", median(rowKilled, ours, "rss_mib"), nil, 30, false, "MiB"},
@@ -66,27 +57,26 @@ func goals() []goal {
 	}
 }
 
-// print writes the table of medians. Rows that were not measured are left out.
+// print writes the medians as a Markdown table. Rows that were not measured are
+// left out.
 func (r *record) print(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "what\tproduct\tfloor\tratio\ttarget\t")
+	fmt.Fprintln(w, "| what | product | floor | ratio | target | |\n|---|---|---|---|---|---|")
 	for _, g := range goals() {
 		if v, ok := g.value(r); ok {
-			g.line(t, r, v)
+			g.line(w, r, v)
 		}
 	}
-	fmt.Fprintf(t, "lost, repeated, reordered\t%d\t%d\t\t0\t%s\n", r.wrong(ours), r.wrong(floor), verdict(r.wrong(ours) == 0))
-	t.Flush()
+	fmt.Fprintf(w, "| lost, repeated, reordered | %d | %d | | 0 | %s |\n", r.wrong(ours), r.wrong(floor), verdict(r.wrong(ours) == 0))
 }
 
 func (g goal) line(w io.Writer, r *record, v float64) {
 	if g.floor == nil {
-		fmt.Fprintf(w, "%s\t%.4g %s\t\t\t≤ %g %s\t%s\n", g.what, v, g.unit, g.most, g.unit, verdict(v <= g.most))
+		fmt.Fprintf(w, "| %s | %s | | | ≤ %g %s | %s |\n", g.what, g.show(v), g.most, g.unit, verdict(v <= g.most))
 		return
 	}
 	f, ok := g.floor(r)
 	if !ok || f <= 0 {
-		fmt.Fprintf(w, "%s\t%.4g %s\tnone\t\t\tno floor\n", g.what, v, g.unit)
+		fmt.Fprintf(w, "| %s | %s | none | | | no floor |\n", g.what, g.show(v))
 		return
 	}
 	ratio, sign := v/f, "≤"
@@ -94,12 +84,19 @@ func (g goal) line(w io.Writer, r *record, v float64) {
 	if g.atLeast {
 		sign, holds = "≥", ratio >= g.most
 	}
-	fmt.Fprintf(w, "%s\t%.4g %s\t%.4g %s\t%.2f\t%s %g ×\t%s\n", g.what, v, g.unit, f, g.unit, ratio, sign, g.most, verdict(holds))
+	fmt.Fprintf(w, "| %s | %s | %s | %.2f | %s %g × | %s |\n", g.what, g.show(v), g.show(f), ratio, sign, g.most, verdict(holds))
+}
+
+func (g goal) show(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f %s", v, g.unit)
+	}
+	return fmt.Sprintf("%.3g %s", v, g.unit)
 }
 
 func verdict(holds bool) string {
 	if holds {
 		return "holds"
 	}
-	return "MISSED"
+	return "missed"
 }

@@ -150,7 +150,8 @@ async function attach(stored, live) {
   if (body) {
     const answer = live || new Answer();
     if (!live) log.append(answer.row);
-    return answerOf(body, answer, { fresh: false });
+    const err = await answerOf(body, answer, { fresh: false });
+    if (!err || err.status === 401 || stored.id !== chat) return;
   }
   look(stored.id);
 }
@@ -193,6 +194,7 @@ async function send(text) {
   answer.row.remove();
   if (prompt.value === '') prompt.value = text;
   grow();
+  if (err.code === 'conflict') await show(chat); // somebody else's run is under way here
   log.append(el('p', { class: 'fault', role: 'alert' }, err.message));
   follow_the_end();
 }
@@ -244,10 +246,6 @@ async function answerOf(body, answer, { fresh }) {
     return null;
   }
   if (refused.status === 401) closed(refused);
-  if (refused.status === 422 && !fresh) {
-    look(here);
-    return null;
-  }
   return refused;
 }
 

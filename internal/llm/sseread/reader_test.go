@@ -60,6 +60,7 @@ func TestEvents(t *testing.T) {
 		{"CR LF", "data: a\r\n\r\ndata: b\r\n\r\n", []got{{Data: "a"}, {Data: "b"}}},
 		{"CR", "data: a\r\rdata: b\r\r", []got{{Data: "a"}, {Data: "b"}}},
 		{"mixed ends", "data: a\r\n\ndata: b\n\r\ndata: c\r\n\r", []got{{Data: "a"}, {Data: "b"}, {Data: "c"}}},
+		{"CR LF between data lines", "data: a\r\ndata: b\r\n\r\n", []got{{Data: "a\nb"}}},
 		{"byte order mark", "\ufeffdata: a\n\n", []got{{Data: "a"}}},
 		{"only the first mark is one", "data: \ufeffa\n\n\ufeffdata: b\n\n", []got{{Data: "\ufeffa"}}},
 		{"several data lines", "data: a\ndata: b\ndata:\ndata: c\n\n", []got{{Data: "a\nb\n\nc"}}},

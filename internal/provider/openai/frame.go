@@ -26,12 +26,6 @@ type toolDelta struct {
 	args     []byte
 }
 
-// problem is an error object of the provider.
-type problem struct {
-	message, kind, code string
-	status              int
-}
-
 func (f *frame) reset() {
 	*f = frame{
 		content: f.content[:0], refusal: f.refusal[:0], finish: f.finish[:0],
@@ -243,74 +237,4 @@ func (t *toolDelta) readFunction(s *scanner) {
 			s.skip()
 		}
 	}
-}
-
-func (f *frame) readUsage(s *scanner) {
-	if s.peek() != '{' {
-		s.skip()
-		return
-	}
-	u := &llm.Usage{}
-	f.usage = u
-	for ok := s.open('{', '}'); ok; ok = s.next('}') {
-		switch string(s.key()) {
-		case "prompt_tokens":
-			u.Input = s.int()
-		case "completion_tokens":
-			u.Output = s.int()
-		case "prompt_cache_hit_tokens":
-			u.Cached = max(u.Cached, s.int())
-		case "prompt_tokens_details", "completion_tokens_details":
-			readUsageDetails(s, u)
-		default:
-			s.skip()
-		}
-	}
-}
-
-func readUsageDetails(s *scanner, u *llm.Usage) {
-	for ok := s.open('{', '}'); ok; ok = s.next('}') {
-		switch string(s.key()) {
-		case "cached_tokens":
-			u.Cached = max(u.Cached, s.int())
-		case "reasoning_tokens":
-			u.Reasoning = s.int()
-		default:
-			s.skip()
-		}
-	}
-}
-
-// readProblem reads an error: an object, or only its message; null is none.
-func (f *frame) readProblem(s *scanner) {
-	switch s.peek() {
-	case '"':
-		f.problem = &problem{message: plain(s.text(nil))}
-	case '{':
-		p := &problem{}
-		f.problem = p
-		for ok := s.open('{', '}'); ok; ok = s.next('}') {
-			switch string(s.key()) {
-			case "message":
-				p.message = plain(s.text(nil))
-			case "type":
-				p.kind = string(s.text(nil))
-			case "code":
-				p.readCode(s)
-			default:
-				s.skip()
-			}
-		}
-	default:
-		s.skip()
-	}
-}
-
-// readCode reads a code: a word, or a number that is an HTTP status.
-func (p *problem) readCode(s *scanner) {
-	if s.peek() == '"' {
-		p.code = string(s.text(nil))
-		return
-	}
-	p.status = int(s.int())
 }

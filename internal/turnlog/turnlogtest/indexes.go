@@ -55,9 +55,9 @@ func testIndexes(t *testing.T, subject Subject) {
 		rows   int // 0: not listed
 		quiet  bool
 	}{
-		{name: "question and start", drafts: []turnlog.Draft{asked("q1", long), started("r1", "a1")}, title: "one two three four 你好 five six seven eight n", rows: 2},
-		{name: "text", drafts: []turnlog.Draft{said("r1", "a1", 0, "x")}, title: "one two three four 你好 five six seven eight n", rows: 2, quiet: true},
-		{name: "end", drafts: []turnlog.Draft{ended("r1", "a1")}, title: "one two three four 你好 five six seven eight n", rows: 2},
+		{name: "question and start", drafts: []turnlog.Draft{asked("q1", long), started("r1", "a1")}, title: "one two three four 你好 five six seven eight nine ", rows: 2},
+		{name: "text", drafts: []turnlog.Draft{said("r1", "a1", 0, "x")}, title: "one two three four 你好 five six seven eight nine ", rows: 2, quiet: true},
+		{name: "end", drafts: []turnlog.Draft{ended("r1", "a1")}, title: "one two three four 你好 five six seven eight nine ", rows: 2},
 		{name: "title", drafts: []turnlog.Draft{fact(event.Title{Title: "named"})}, title: "named", rows: 2, quiet: true},
 		{name: "project", drafts: []turnlog.Draft{fact(event.Settings{Project: &project})}, title: "named", rows: 2, quiet: true},
 		{name: "regenerated", drafts: []turnlog.Draft{again("r2", "a1", "q1"), ended("r2", "a1")}, title: "named", rows: 2},

@@ -1,6 +1,8 @@
 package turnlogtest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,7 +18,10 @@ import (
 
 // sameRecords compares records as readers see them: whether the payload is at
 // hand decoded is no part of that.
-var sameRecords = cmp.Options{cmpopts.IgnoreUnexported(event.Record{}), cmpopts.EquateEmpty()}
+var sameRecords = cmp.Options{
+	cmpopts.IgnoreUnexported(event.Record{}), cmpopts.EquateEmpty(),
+	cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }),
+}
 
 // book is what a test has written: the truth that a store is compared with.
 type book struct {

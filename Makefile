@@ -38,7 +38,7 @@ test: ## unit tests, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout 20m $(UNIT)
 
 e2e: ## tests of the real binary: stories, proxies, kill -9
-	$(GO) test -shuffle=on -timeout 30m $(E2E)
+	$(GO) test -count=1 -shuffle=on -timeout 30m $(E2E)
 
 fuzz: ## each fuzz target for FUZZTIME (10s), from its committed corpus
 	@scripts/fuzz $(FUZZTIME)
@@ -60,7 +60,7 @@ oracle: ## our decoder against the provider's own library, on recorded streams
 
 long: ## what takes too long for every change: 10 min a fuzz target, 300 kills
 	VERBATIM_LONG=1 $(GO) test -race -shuffle=on -timeout 120m $(UNIT)
-	VERBATIM_LONG=1 $(GO) test -shuffle=on -timeout 120m $(E2E)
+	VERBATIM_LONG=1 $(GO) test -count=1 -shuffle=on -timeout 120m $(E2E)
 	$(MAKE) oracle
 	scripts/fuzz 10m
 

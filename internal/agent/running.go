@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"verbatim/internal/event"
@@ -219,7 +220,7 @@ func (r *running) finished(res *round) event.Event {
 	case r.reasoned:
 		return event.Error{
 			Type: event.ErrorNoAnswer, Code: event.CodeReasoningOnly, Retryable: true,
-			Message: "The model only reasoned and gave no answer (0 tool calls).",
+			Message: "The model reasoned but gave no answer; it called no tools.",
 		}
 	}
 	return event.Error{Type: event.ErrorEmpty, Retryable: true, Message: "No output: the model returned nothing."}
@@ -237,7 +238,7 @@ func (r *running) failed(ctx context.Context, err error) event.Event {
 	var f *llm.Failure
 	if errors.As(err, &f) {
 		return event.Error{
-			Type: f.Kind, Code: f.Code, Message: f.Message,
+			Type: f.Kind, Code: f.Code, Message: sentence(f.Message),
 			Retryable: f.Retryable, RetryAfter: f.RetryAfter.Seconds(),
 		}
 	}
@@ -245,6 +246,19 @@ func (r *running) failed(ctx context.Context, err error) event.Event {
 		Type: event.ErrorInternal, Code: event.CodeBug, Retryable: true,
 		Message: "Something went wrong inside Verbatim. What was said so far is kept; please try again.",
 	}
+}
+
+// sentence makes a person's sentence of an error's text.
+func sentence(text string) string {
+	if text == "" {
+		return "The provider failed without a reason."
+	}
+	r, n := utf8.DecodeRuneInString(text)
+	text = string(unicode.ToUpper(r)) + text[n:]
+	if last, _ := utf8.DecodeLastRuneInString(text); unicode.IsLetter(last) || unicode.IsDigit(last) || last == ')' {
+		text += "."
+	}
+	return text
 }
 
 // Interrupted is the terminal of a run that the end of the process cut off.

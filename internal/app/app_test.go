@@ -175,6 +175,9 @@ func TestStopClosesRuns(t *testing.T) {
 	if _, err := Connect(t.Context(), cfg.Data); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("after Stop: %v", err)
 	}
+	if _, err := os.Stat(filepath.Join(cfg.Data, addressName)); err == nil {
+		t.Error("the address of a server that is gone is left behind")
+	}
 	<-a.Served()
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"sync"
 	"time"
 
 	"verbatim/internal/agent"
@@ -25,23 +26,27 @@ func (s *Service) Recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list unfinished runs: %w", err)
 	}
-	for _, info := range left {
-		if err := s.recoverRun(ctx, info); err != nil {
-			return fmt.Errorf("recover run %s: %w", info.Run, err)
-		}
+	// All at once, so that their closings share the log's commits.
+	errs := make([]error, len(left))
+	var wg sync.WaitGroup
+	for i, info := range left {
+		wg.Go(func() {
+			if err := s.recoverRun(ctx, info); err != nil {
+				errs[i] = fmt.Errorf("recover run %s: %w", info.Run, err)
+			}
+		})
 	}
-	return nil
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 func (s *Service) recoverRun(ctx context.Context, info turnlog.RunInfo) error {
-	rest, err := s.opt.Log.After(ctx, info.Conversation, info.First, turnlog.Limit{})
+	said, err := s.saidAnything(ctx, info)
 	if err != nil {
 		return err
 	}
-	for _, r := range rest {
-		if r.Run == info.Run {
-			return s.closeFromLog(ctx, info, agent.Interrupted())
-		}
+	if said {
+		return s.closeFromLog(ctx, info, agent.Interrupted())
 	}
 	err = s.retry(ctx, info)
 	if err == nil || errors.Is(err, turnlog.ErrFenced) {
@@ -50,6 +55,23 @@ func (s *Service) recoverRun(ctx context.Context, info turnlog.RunInfo) error {
 	// It can't be begun again; it can still be closed.
 	s.opt.Logger.Error("retry run", "conversation", info.Conversation, "run", info.Run, "err", err)
 	return s.closeFromLog(ctx, info, agent.Interrupted())
+}
+
+// saidAnything reports whether the log holds more of a run than its start. Facts
+// about the conversation may stand between.
+func (s *Service) saidAnything(ctx context.Context, info turnlog.RunInfo) (bool, error) {
+	for at := info.First; ; {
+		next, err := s.opt.Log.After(ctx, info.Conversation, at, turnlog.Limit{Records: 10})
+		if err != nil || len(next) == 0 {
+			return false, err
+		}
+		for _, r := range next {
+			if r.Run == info.Run {
+				return true, nil
+			}
+		}
+		at = next[len(next)-1].Seq
+	}
 }
 
 // retry begins a run again of which only the start is stored.

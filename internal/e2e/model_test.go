@@ -16,23 +16,29 @@ import (
 	"verbatim/internal/turnlog"
 )
 
-// schedulesPerDirectory bounds what one database of the model test holds.
-const schedulesPerDirectory = 50
-
 // TestModel plays random commands (send, regenerate, cancel, delete, rename,
 // everything a model can say), faults of the disk, crashes and restarts,
 // with readers that come and go. After each step the invariants of the log
-// hold, and each reader has what the log has.
+// hold, and each reader has what the log has. It is the program without its
+// doors, over its own store, and over one in memory for many more schedules.
 func TestModel(t *testing.T) {
+	t.Run("store", func(t *testing.T) {
+		playSchedules(t, pick(40, 2_000), 20, func() func() (turnlog.Store, error) { return onDisk(fastDir(t)) })
+	})
+	t.Run("memory", func(t *testing.T) { playSchedules(t, pick(400, 100_000), 1, inMemory) })
+}
+
+// playSchedules plays schedules, some on each store.
+func playSchedules(t *testing.T, schedules, perStore int, newStore func() func() (turnlog.Store, error)) {
+	t.Helper()
+	const steps = 40
 	random := newRandom(t)
-	schedules, steps := pick(300, 100_000), 40
 	for n := 0; n < schedules; {
-		dir := fastDir(t)
-		e, err := openEngine(dir)
+		e, err := openEngine(newStore())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range min(schedulesPerDirectory, schedules-n) {
+		for range min(perStore, schedules-n) {
 			s := newSchedule(e, rand.New(rand.NewPCG(random.Uint64(), 0)), n)
 			if err := s.play(steps); err != nil {
 				t.Fatalf("schedule %d: %v\nsteps:\n%s", n, err, strings.Join(s.trace, "\n"))
@@ -41,9 +47,6 @@ func TestModel(t *testing.T) {
 			n++
 		}
 		if err := e.stop(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -367,7 +370,7 @@ func (s *schedule) restart(end func() error) error {
 	if err := end(); err != nil {
 		return fmt.Errorf("end: %w", err)
 	}
-	e, err := openEngine(s.engine.dir)
+	e, err := openEngine(s.engine.reopen)
 	if err != nil {
 		return fmt.Errorf("open again: %w", err)
 	}

@@ -19,23 +19,34 @@ import (
 // engine is the program without its doors: store, log and chat in this process,
 // asked by the test and answered by a model that the test is too. It can crash.
 type engine struct {
-	dir   string
-	store *weakStore
-	log   *turnlog.Log
-	chat  *chat.Service
+	reopen func() (turnlog.Store, error)
+	store  *weakStore
+	log    *turnlog.Log
+	chat   *chat.Service
 
 	mu      sync.Mutex
 	answers map[string]*answer // by prompt: what the model is saying now
 	changed chan struct{}      // the model was asked, or has been left
 }
 
-// openEngine starts an engine on a directory, as a process would.
-func openEngine(dir string) (*engine, error) {
-	db, err := store.Open(dir, store.Options{BallastBytes: -1})
+// onDisk opens the store that the program uses.
+func onDisk(dir string) func() (turnlog.Store, error) {
+	return func() (turnlog.Store, error) { return store.Open(dir, store.Options{BallastBytes: -1}) }
+}
+
+// inMemory opens a store that is fast.
+func inMemory() func() (turnlog.Store, error) {
+	disk := newMemDisk()
+	return func() (turnlog.Store, error) { return disk.open(), nil }
+}
+
+// openEngine starts an engine on what open opens, as a process would.
+func openEngine(open func() (turnlog.Store, error)) (*engine, error) {
+	db, err := open()
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{dir: dir, answers: map[string]*answer{}, changed: make(chan struct{}, 1)}
+	e := &engine{reopen: open, answers: map[string]*answer{}, changed: make(chan struct{}, 1)}
 	e.store = &weakStore{Store: db, died: e.signal}
 	e.log = turnlog.New(e.store, turnlog.Options{})
 	e.chat = chat.New(chat.Options{

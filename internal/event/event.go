@@ -81,7 +81,10 @@ func (r Record) Event() (Event, error) {
 }
 
 // appender is an event whose encoding is on the path of every token.
-type appender interface{ appendJSON(b []byte) []byte }
+type appender interface {
+	appendJSON(b []byte) []byte
+	valid() bool
+}
 
 // ErrText is returned for an event whose text is not valid UTF-8: JSON could
 // not give it back.
@@ -94,11 +97,12 @@ func Encode(e Event) (json.RawMessage, error) {
 	if u, ok := e.(Unknown); ok {
 		return u.Raw, nil
 	}
-	if !validText(reflect.ValueOf(e)) {
+	a, quick := e.(appender)
+	if quick && !a.valid() || !quick && !validText(reflect.ValueOf(e)) {
 		return nil, fmt.Errorf("encode %s: %w", e.Kind(), ErrText)
 	}
-	if e, ok := e.(appender); ok {
-		return e.appendJSON(nil), nil
+	if quick {
+		return a.appendJSON(nil), nil
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

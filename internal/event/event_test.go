@@ -43,7 +43,7 @@ func TestTableIsWhole(t *testing.T) {
 			t.Errorf("%s: listed twice, without a sentence or without a sample", s.Kind)
 		}
 		seen[s.Kind] = true
-		if s.Terminal && !(s.Run && s.Structural) {
+		if s.Terminal && (!s.Run || !s.Structural) {
 			t.Errorf("%s is terminal and must be structural and of a run", s.Kind)
 		}
 		for _, sample := range s.Samples {

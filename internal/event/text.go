@@ -24,6 +24,8 @@ type Delta struct {
 // Kind returns "delta".
 func (Delta) Kind() Kind { return "delta" }
 
+func (d Delta) valid() bool { return validPiece(d.Segment, d.Text) }
+
 func (d Delta) appendJSON(b []byte) []byte { return appendPiece(b, d.Segment, d.Offset, d.Text) }
 
 func parseDelta(body json.RawMessage) (Event, bool) {
@@ -41,11 +43,17 @@ type Reasoning struct {
 // Kind returns "reasoning".
 func (Reasoning) Kind() Kind { return "reasoning" }
 
+func (r Reasoning) valid() bool { return validPiece(r.Segment, r.Text) }
+
 func (r Reasoning) appendJSON(b []byte) []byte { return appendPiece(b, r.Segment, r.Offset, r.Text) }
 
 func parseReasoning(body json.RawMessage) (Event, bool) {
 	segment, offset, text, ok := parsePiece(body)
 	return Reasoning{segment, offset, text}, ok
+}
+
+func validPiece(segment id.Segment, text string) bool {
+	return utf8.ValidString(text) && utf8.ValidString(string(segment))
 }
 
 func appendPiece(b []byte, segment id.Segment, offset int64, text string) []byte {

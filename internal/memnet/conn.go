@@ -33,9 +33,13 @@ func (c *Conn) TryRead(b []byte) (int, error) { return c.in.read(b, false) }
 // TryWrite writes as much of b as there is room for.
 func (c *Conn) TryWrite(b []byte) (int, error) { return c.out.write(b, false) }
 
-// Close ends both directions. The peer can still read what was sent before; its
-// writes fail.
+// Close ends both directions; the peer's writes fail. The peer can still read
+// what was sent before, but as with TCP only if nothing that it sent was left
+// unread: else that is lost and its reads fail.
 func (c *Conn) Close() error {
+	if c.in.len() > 0 {
+		c.out.end(errReset, true)
+	}
 	c.out.end(io.EOF, false)
 	c.out.endWrites(net.ErrClosed)
 	c.in.end(net.ErrClosed, true)

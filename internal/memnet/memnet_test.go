@@ -69,6 +69,16 @@ func TestTry(t *testing.T) {
 	}
 }
 
+func TestCloseWithUnreadInput(t *testing.T) {
+	a, b := Pipe(4)
+	_, _ = a.TryWrite([]byte("in"))
+	_, _ = b.TryWrite([]byte("out"))
+	_ = b.Close()
+	if n, err := a.TryRead(make([]byte, 4)); n != 0 || err != errReset {
+		t.Errorf("read %d, %v", n, err)
+	}
+}
+
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := Pipe(4)

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,23 +50,23 @@ func TestTinyReceiveBuffer(t *testing.T) {
 			events := story(4000)
 			b.log.add(testRun, events[:2]...)
 			slow, fast := dialSmall(t, addr, 4<<10), dialSmall(t, addr, 1<<20)
+			for b.srv.Stats().Followers < 2 {
+				runtime.Gosched()
+			}
 			go func() {
 				for i := 2; i < len(events); i += 500 {
 					b.log.add(testRun, events[i:min(i+500, len(events))]...)
 				}
 			}()
 			want := strings.Join(readRaw(t, fast), "")
-			if n := b.srv.Stats().Followers; n < 1 {
-				t.Error("the slow follower is gone")
+			if n := b.srv.Stats().Bytes; n > int64(2*len(want)) {
+				t.Errorf("%d bytes were taken: no socket was full, the test shows nothing", n)
 			}
 			if got := strings.Join(readRaw(t, slow), ""); got != want {
 				t.Errorf("the slow follower got %d other bytes than the fast one's %d", len(got), len(want))
 			}
 			if got := strings.Join(b.log.whole(t, testRun), ""); got != want {
 				t.Error("the fast follower got something else than the log has")
-			}
-			if n := b.srv.Stats(); n.Slowed+n.CatchUps == 0 {
-				t.Error("no socket was ever full: the test shows nothing")
 			}
 		})
 	}

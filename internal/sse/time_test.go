@@ -344,6 +344,34 @@ func TestStreamGoes(t *testing.T) {
 	})
 }
 
+// TestLateJoiner: a follower that joins a stream between its last delivery and
+// its end is not left behind.
+func TestLateJoiner(t *testing.T) {
+	l := newMemoryLog()
+	l.add(testRun, story(1)...)
+	srv := New(Options{Log: l, Logger: quietLogger()})
+	s := newStream(srv, l.info(testRun))
+	s.read()
+	s.adopt()
+	s.deliver()
+	if !s.join(&follower{srv: srv}) {
+		t.Fatal("the stream is over but not closed: it takes followers")
+	}
+	if s.finished() {
+		t.Error("closed with a follower")
+	}
+	s.joining = nil
+	if !s.finished() {
+		t.Error("not closed without followers")
+	}
+	if s.join(&follower{srv: srv}) {
+		t.Error("a closed stream took a follower")
+	}
+	if err := srv.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // bodyOf reads the response's head and returns its body, which must have an
 // end: the last chunk where it is chunked, the connection's end where not.
 func bodyOf(t *testing.T, c net.Conn) io.Reader {

@@ -30,7 +30,6 @@ type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue
-	row   []driver.Value
 }
 
 // Modes of a connection. There is none that makes a file. A connection that

@@ -133,12 +133,8 @@ func (c *Conversation) erased(r event.Record, ev event.Erased) {
 }
 
 func (c *Conversation) queue(r event.Record, ev event.Queue) {
-	switch ev.Op {
-	case event.QueueHold:
-		c.Held = true
-		return
-	case event.QueueResume:
-		c.Held = false
+	if ev.Op == event.QueueHold || ev.Op == event.QueueResume {
+		c.Held = ev.Op == event.QueueHold
 		return
 	}
 	i := slices.IndexFunc(c.Queue, func(q Queued) bool { return q.Run == ev.Run })

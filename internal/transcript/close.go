@@ -83,6 +83,7 @@ func resultAtClose(t *Tool, cause Cause) string {
 		return "This call was cancelled by user:" + end
 	case CauseInterrupted:
 		return "This call was interrupted by a restart:" + end
+	case CauseFailed:
 	}
 	return "This call's run failed:" + end
 }

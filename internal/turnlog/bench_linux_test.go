@@ -90,7 +90,7 @@ func benchmarkAppend(b *testing.B, producers int) {
 		})
 	})
 	b.Run("file", func(b *testing.B) {
-		f := openFloor(b, nil)
+		f := openFloor(b)
 		body := make([]byte, bodyBytes)
 		ends := make([]chan error, producers)
 		for i := range ends {
@@ -136,84 +136,96 @@ func BenchmarkPost(b *testing.B) {
 // BenchmarkLatency200 appends at 200 a second, in 8 runs, and reports the time
 // from there until a follower in the process has it.
 func BenchmarkLatency200(b *testing.B) {
-	const runs, rate = 8, 200
+	const runs = 8
 	b.Run("log", func(b *testing.B) {
 		l := openLog(b, b.TempDir(), turnlog.Options{})
 		next := turns(b, l, runs)
-		begun := make([]sync.Map, runs) // seq: time
-		var mu sync.Mutex
-		var took []time.Duration
-		stop := make(chan struct{})
+		t := newTimes(b.N)
+		ctx, stop := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
 		for i := range runs {
-			c := id.Conversation("c" + strconv.Itoa(i))
-			wg.Go(func() {
-				w := l.Watch(c)
-				defer w.Close()
-				for cursor := int64(2); ; {
-					select {
-					case <-w.C:
-					case <-stop:
-						return
-					}
-					records, err := l.After(context.Background(), c, cursor, turnlog.Limit{})
-					now := time.Now()
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					for _, r := range records {
-						cursor = r.Seq
-						at, _ := begun[i].Load(r.Seq)
-						mu.Lock()
-						took = append(took, now.Sub(at.(time.Time)))
-						mu.Unlock()
-					}
-				}
-			})
+			wg.Go(func() { t.follow(ctx, b, l, i, runs) })
 		}
-		paced(b, rate, func(n int) {
+		paced(b, func(n int) {
 			c, d := next(n)
-			begun[n%runs].Store(int64(3+n/runs), time.Now())
+			t.begin(n)
 			l.Post(c, []turnlog.Draft{d}, nil)
 		})
-		for {
-			mu.Lock()
-			n := len(took)
-			mu.Unlock()
-			if n >= b.N {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		close(stop)
+		t.all.Wait()
+		stop()
 		wg.Wait()
-		report(b, took)
+		report(b, t.took)
 	})
 	b.Run("file", func(b *testing.B) {
-		var mu sync.Mutex
-		var took []time.Duration
-		f := openFloor(b, nil)
-		paced(b, rate, func(n int) {
-			at := time.Now()
-			f.append(n%runs, make([]byte, bodyBytes), func(err error) {
-				mu.Lock()
-				took = append(took, time.Since(at))
-				mu.Unlock()
-			})
+		f := openFloor(b)
+		t := newTimes(b.N)
+		paced(b, func(n int) {
+			t.begin(n)
+			f.append(n%runs, make([]byte, bodyBytes), func(error) { t.end(n) })
 		})
-		time.Sleep(50 * time.Millisecond)
-		mu.Lock()
-		defer mu.Unlock()
-		report(b, took)
+		t.all.Wait()
+		report(b, t.took)
 	})
 }
 
-func paced(b *testing.B, rate float64, do func(n int)) {
+// times measures from the append of each item to its arrival.
+type times struct {
+	all   sync.WaitGroup // for the arrival of all
+	mu    sync.Mutex
+	begun []time.Time
+	took  []time.Duration
+}
+
+func newTimes(n int) *times {
+	t := &times{begun: make([]time.Time, n)}
+	t.all.Add(n)
+	return t
+}
+
+func (t *times) begin(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.begun[n] = time.Now()
+}
+
+func (t *times) end(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.took = append(t.took, time.Since(t.begun[n]))
+	t.all.Done()
+}
+
+// follow reads one of the runs as it grows: its pieces are every runs-th item
+// and come after its question and start.
+func (t *times) follow(ctx context.Context, b *testing.B, l *turnlog.Log, run, runs int) {
+	c := id.Conversation("c" + strconv.Itoa(run))
+	w := l.Watch(c)
+	defer w.Close()
+	for cursor := int64(2); ; {
+		select {
+		case <-w.C:
+		case <-ctx.Done():
+			return
+		}
+		records, err := l.After(context.Background(), c, cursor, turnlog.Limit{})
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		for _, r := range records {
+			cursor = r.Seq
+			t.end(int(r.Seq-3)*runs + run)
+		}
+	}
+}
+
+// paced does something 200 times a second.
+func paced(b *testing.B, do func(n int)) {
+	tick := time.NewTicker(time.Second / 200)
+	defer tick.Stop()
 	b.ResetTimer()
-	begin := time.Now()
 	for n := range b.N {
-		time.Sleep(time.Until(begin.Add(time.Duration(float64(n) / rate * float64(time.Second)))))
+		<-tick.C
 		do(n)
 	}
 }

@@ -20,7 +20,6 @@ type floor struct {
 	closed bool
 	ended  chan struct{}
 	file   *os.File
-	seen   func(body []byte)
 }
 
 type floorItem struct {
@@ -29,13 +28,13 @@ type floorItem struct {
 	done func(error)
 }
 
-func openFloor(tb testing.TB, seen func([]byte)) *floor {
+func openFloor(tb testing.TB) *floor {
 	tb.Helper()
 	file, err := os.Create(filepath.Join(tb.TempDir(), "floor"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f := &floor{ended: make(chan struct{}), file: file, seen: seen}
+	f := &floor{ended: make(chan struct{}), file: file}
 	f.some = sync.NewCond(&f.mu)
 	go f.run()
 	tb.Cleanup(func() {
@@ -84,9 +83,6 @@ func (f *floor) run() {
 			err = syscall.Fdatasync(int(f.file.Fd()))
 		}
 		for _, it := range batch {
-			if f.seen != nil && err == nil {
-				f.seen(it.body)
-			}
 			it.done(err)
 		}
 		spare = batch[:0]

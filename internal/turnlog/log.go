@@ -2,7 +2,6 @@ package turnlog
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -42,7 +41,7 @@ func (o Options) withDefaults() Options {
 		o.CacheTotalBytes = DefaultCacheTotalBytes
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }

@@ -54,10 +54,6 @@ func encode(c id.Conversation, d Draft) (event.Record, error) {
 	if err != nil {
 		return r, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	// Raw JSON inside an event is copied as it is, so it is checked here.
-	if !utf8.Valid(r.Body) {
-		return r, fmt.Errorf("%w: %s has text that is not UTF-8", ErrInvalid, r.Kind)
-	}
 	return r, nil
 }
 
@@ -75,11 +71,6 @@ func check(d Draft) error {
 	if u, ok := d.Event.(event.Unknown); ok {
 		return checkUnknown(u)
 	}
-	for _, s := range texts(d.Event) {
-		if !utf8.ValidString(s) {
-			return fmt.Errorf("%w: %s has text that is not UTF-8", ErrInvalid, kind)
-		}
-	}
 	if s, ok := piece(d.Event); ok && len(s) == 0 {
 		return fmt.Errorf("%w: %s without text", ErrInvalid, kind)
 	}
@@ -87,7 +78,7 @@ func check(d Draft) error {
 }
 
 func checkUnknown(u event.Unknown) error {
-	if _, ok := event.Lookup(u.Name); ok || u.Name == "" || !json.Valid(u.Raw) {
+	if _, ok := event.Lookup(u.Name); ok || u.Name == "" || !json.Valid(u.Raw) || !utf8.Valid(u.Raw) {
 		return fmt.Errorf("%w: unknown kind %q", ErrInvalid, u.Name)
 	}
 	return nil
@@ -103,44 +94,4 @@ func piece(e event.Event) (string, bool) {
 		return e.Text, true
 	}
 	return "", false
-}
-
-// texts are the strings of an event that come from people and models. JSON
-// can't give back what is not UTF-8 in them.
-func texts(e event.Event) []string {
-	switch e := e.(type) {
-	case event.Delta:
-		return []string{e.Text}
-	case event.Reasoning:
-		return []string{e.Text}
-	case event.UserMessage:
-		return textsOfMessage(e)
-	case event.Queue:
-		if e.Message != nil {
-			return textsOfMessage(*e.Message)
-		}
-	case event.ToolDrafting:
-		return []string{e.Name, e.ArgsDelta}
-	case event.ToolCall:
-		return []string{e.Name, e.ArgsText}
-	case event.ToolProgress:
-		return []string{e.Note}
-	case event.ToolResult:
-		return []string{e.Name, e.Output}
-	case event.ApprovalRequest:
-		return []string{e.Name, e.Reason}
-	case event.Error:
-		return []string{e.Message}
-	case event.Title:
-		return []string{e.Title}
-	}
-	return nil
-}
-
-func textsOfMessage(m event.UserMessage) []string {
-	all := []string{m.Text, m.Client}
-	for _, a := range m.Attachments {
-		all = append(all, a.Name, a.MIME)
-	}
-	return all
 }

@@ -102,18 +102,23 @@ func (w *writer) group(p part) Group {
 	if now := w.now().UnixMilli(); now > at {
 		at = now
 	}
-	g := Group{Conversation: p.units[0].conversation, Records: p.units[0].records}
-	for i, u := range p.units {
+	n := 0
+	for _, u := range p.units {
+		n += len(u.records)
+	}
+	records := make([]event.Record, 0, n)
+	for _, u := range p.units {
 		for j := range u.records {
 			head++
 			u.records[j].Seq = head
 			u.records[j].At = time.UnixMilli(at).UTC()
 		}
-		if i > 0 {
-			g.Records = append(g.Records[:len(g.Records):len(g.Records)], u.records...)
-		}
+		first := len(records)
+		records = append(records, u.records...)
+		// The unit's callers get the very records that the readers get.
+		u.records = records[first:len(records):len(records)]
 	}
-	return g
+	return Group{Conversation: p.units[0].conversation, Records: records}
 }
 
 // settle takes the outcome of a commit, group by group. A group that failed

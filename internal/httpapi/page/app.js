@@ -165,7 +165,9 @@ function look(id) {
     try {
       const stored = await call('GET', 'chats/' + id);
       if (mine !== shown || stop.signal.aborted) return;
+      const [atEnd, top] = [isAtEnd(), log.scrollTop];
       fill(stored);
+      log.scrollTop = atEnd ? log.scrollHeight : top;
       if (!stored.running) {
         clearInterval(timer);
         watch(null);

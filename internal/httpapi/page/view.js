@@ -129,6 +129,7 @@ export class Answer {
       }
       const text = this.#segment(part.segment || String(i), part.type);
       text.add(part.text);
+      text.flush();
       if (part.type === 'reasoning' && part.seconds !== undefined) this.#thought(part.seconds);
     }
     if (row.usage) this.usage(row.usage);

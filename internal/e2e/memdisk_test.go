@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"verbatim/internal/event"
+	"verbatim/internal/id"
+	"verbatim/internal/transcript"
+	"verbatim/internal/turnlog"
+)
+
+// memDisk is what a store in memory keeps when its process is gone: enough of a
+// database to try many schedules fast. It works out its indexes from the
+// records each time, so that it can't have them wrong.
+type memDisk struct {
+	mu      sync.Mutex
+	start   int64
+	records map[id.Conversation][]event.Record
+	runs    map[id.Run]turnlog.RunInfo
+}
+
+func newMemDisk() *memDisk {
+	return &memDisk{records: map[id.Conversation][]event.Record{}, runs: map[id.Run]turnlog.RunInfo{}}
+}
+
+// open returns a store over the disk; stores that were opened before can write
+// nothing any more.
+func (d *memDisk) open() *memStore {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.start++
+	return &memStore{disk: d, start: d.start}
+}
+
+// memStore is one opening of a memDisk.
+type memStore struct {
+	disk  *memDisk
+	start int64
+}
+
+var _ turnlog.Store = (*memStore)(nil)
+
+func (s *memStore) Epoch() id.Epoch              { return "memory" }
+func (s *memStore) Start() int64                 { return s.start }
+func (s *memStore) Upkeep(context.Context) error { return nil }
+func (s *memStore) MakeRoom() bool               { return false }
+func (s *memStore) HasRoom() bool                { return true }
+func (s *memStore) Close() error                 { return nil }
+
+func (s *memStore) Commit(_ context.Context, groups []turnlog.Group) []error {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	if s.disk.start != s.start {
+		return all(groups, turnlog.ErrFenced)
+	}
+	for _, g := range groups {
+		for _, r := range g.Records {
+			s.disk.add(r)
+		}
+	}
+	return make([]error, len(groups))
+}
+
+// add stores what a disk can: not the decoded event that a record may carry.
+func (d *memDisk) add(r event.Record) {
+	stored := event.Record{
+		Conversation: r.Conversation, Seq: r.Seq, At: r.At, Run: r.Run, Message: r.Message,
+		Kind: r.Kind, Body: bytes.Clone(r.Body),
+	}
+	d.records[r.Conversation] = append(d.records[r.Conversation], stored)
+	info, known := d.runs[r.Run]
+	e, err := stored.Event()
+	if err != nil {
+		panic(err) // the log has just encoded it
+	}
+	spec, _ := event.Lookup(r.Kind)
+	switch start, ok := e.(event.Start); {
+	case ok && !known:
+		d.runs[r.Run] = turnlog.RunInfo{
+			Run: r.Run, Conversation: r.Conversation, Message: r.Message, Request: start.Request, First: r.Seq,
+		}
+	case spec.Terminal:
+		info.Last = r.Seq
+		d.runs[r.Run] = info
+	}
+}
+
+func (s *memStore) Head(_ context.Context, c id.Conversation) (int64, error) {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	return int64(len(s.disk.records[c])), nil
+}
+
+func (s *memStore) Read(_ context.Context, c id.Conversation, after int64, limit turnlog.Limit, facts bool) ([]event.Record, error) {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	limit = limit.Bounded()
+	var out []event.Record
+	size := 0
+	for _, r := range s.disk.records[c][min(after, int64(len(s.disk.records[c]))):] {
+		if spec, known := event.Lookup(r.Kind); facts && known && !spec.Structural {
+			continue
+		}
+		size += len(r.Body)
+		if len(out) == limit.Records || len(out) > 0 && size > limit.Bytes {
+			break
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func (s *memStore) Run(_ context.Context, r id.Run) (turnlog.RunInfo, error) {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	info, ok := s.disk.runs[r]
+	if !ok {
+		return info, turnlog.ErrNoRun
+	}
+	return info, nil
+}
+
+func (s *memStore) Unfinished(context.Context) ([]turnlog.RunInfo, error) {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	var out []turnlog.RunInfo
+	for _, info := range s.disk.runs {
+		if info.Last == 0 {
+			out = append(out, info)
+		}
+	}
+	slices.SortFunc(out, func(a, b turnlog.RunInfo) int {
+		return cmp.Or(cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(a.First, b.First))
+	})
+	return out, nil
+}
+
+func (s *memStore) Conversations(_ context.Context, limit int) ([]turnlog.ConversationInfo, error) {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	var out []turnlog.ConversationInfo
+	for c, records := range s.disk.records {
+		state := transcript.Conversation{ID: c}
+		for _, r := range records {
+			if err := state.Apply(r); err != nil {
+				return nil, err
+			}
+		}
+		if rows := len(state.Rows()); rows > 0 {
+			out = append(out, turnlog.ConversationInfo{
+				Conversation: c, Title: state.Title, Project: state.Project, Rows: rows, Updated: state.Updated.UnixMilli(),
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b turnlog.ConversationInfo) int {
+		return cmp.Or(cmp.Compare(b.Updated, a.Updated), cmp.Compare(a.Conversation, b.Conversation))
+	})
+	return out[:min(limit, len(out))], nil
+}

@@ -12,14 +12,13 @@ import (
 const hundred = 100
 
 // TestHundredStreams opens a hundred streams at once, each answered at once by
-// its model: nothing is lost. A client that got nothing, or not all, asks again
-// with its run id, as every client of a network must.
+// its model, and then a hundred that replay them: nothing is lost.
 //
-// Caddy 2.6 drops some streamed answers to a POST whose body it passes on as a
-// stream, when many come at once: the answer ends while Caddy still looks after
-// the body, and Caddy resets it. That is Caddy's own; asking again gets every word
-// and no run starts twice. So drops are counted there and forgiven, and nowhere
-// else.
+// Caddy may drop an answer right after its head, when it still reads the body
+// of a POST that it passes on as a stream (golang/go issue 40747; its proxy is
+// a relative of Go's). A client that then asks again with its run id, as every
+// client of a network must, gets every word, and no run starts twice. So drops
+// are counted there and forgiven, and nowhere else.
 func TestHundredStreams(t *testing.T) {
 	u := newUpstream(t, func(a ask) []step {
 		var steps []step
@@ -44,9 +43,14 @@ func TestHundredStreams(t *testing.T) {
 			drops := 0
 			rounds := pick(2, 20)
 			for round := range rounds {
-				drops += openHundred(t, d, fmt.Sprintf("%s.%d", way.name, round))
+				// Half of the bodies go out without a length, so
+				// that a proxy passes them on as they come.
+				d.chunked = round%2 == 1
+				for range 2 {
+					drops += openHundred(t, d, fmt.Sprintf("%s.%d", way.name, round))
+				}
 			}
-			t.Logf("%d of %d streams were dropped and had to be resumed", drops, rounds*hundred)
+			t.Logf("%d of %d streams were dropped and had to be resumed", drops, 2*rounds*hundred)
 			if drops > 0 && !way.forgive {
 				t.Errorf("%d streams were dropped, want none", drops)
 			}

@@ -18,7 +18,7 @@ import (
 // failing models, kill -9 and orderly restarts, readers that come and go. At
 // each kill and at the end, what every reader got is what is stored.
 func TestLiveModel(t *testing.T) {
-	for range pick(2, 60) {
+	for range pick(4, 60) {
 		l := newLive(t)
 		for range 60 {
 			l.step()

@@ -282,6 +282,10 @@ func (k *shot) wait() {
 	case k.flows:
 		limit = time.Millisecond
 	}
+	if k.random.IntN(2) == 0 {
+		// At once: what the client has seen must be stored already.
+		limit = 0
+	}
 	moment(k.random, limit)
 }
 

@@ -92,15 +92,3 @@ func copyDatabase(t testing.TB, dir string) string {
 	}
 	return to
 }
-
-// fold returns the state after records.
-func fold(t testing.TB, c id.Conversation, records []event.Record) *transcript.Conversation {
-	t.Helper()
-	state := &transcript.Conversation{ID: c}
-	for _, r := range records {
-		if err := state.Apply(r); err != nil {
-			t.Fatalf("conversation %s: record %d: %v", c, r.Seq, err)
-		}
-	}
-	return state
-}

@@ -43,6 +43,9 @@ func receive[T any](t testing.TB, what string, c <-chan T) T {
 // moment lets a random time of at most limit pass, so that what follows comes
 // at an instant that nobody chose. Nothing is asserted about it.
 func moment(random *rand.Rand, limit time.Duration) {
+	if limit == 0 {
+		return
+	}
 	<-time.After(time.Duration(random.Int64N(int64(limit) + 1)))
 }
 

@@ -10,7 +10,7 @@ import (
 // words costs little.
 const (
 	minPageBytes = 2 << 10
-	maxPageBytes = 64 << 10
+	maxPageBytes = 256 << 10
 )
 
 // mark says where a frame ends in its page and which record it tells of.

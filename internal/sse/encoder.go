@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -38,7 +39,13 @@ type Encoder struct {
 	reasoning map[id.Segment]reasoning
 	// ended is set by the terminal, after which nothing is sent.
 	ended bool
+	// joined says that the first record is not the run's start.
+	joined bool
 }
+
+// errNeedsStart is what a joined encoder says to the middle of a segment whose
+// head it has not seen and must have.
+var errNeedsStart = errors.New("the head of the segment was not read")
 
 // reasoning is a segment that is still open: once it was shown all that comes
 // is sent, until then it is blank and waits.
@@ -78,6 +85,9 @@ func (e *Encoder) Encode(b []byte, r event.Record) (out []byte, terminal bool, e
 	case event.Delta:
 		return e.piece(b, r, nameDelta, ev.Segment, ev.Offset, ev.Text), false, nil
 	case event.Reasoning:
+		if _, seen := e.reasoning[ev.Segment]; e.joined && !seen && ev.Offset > 0 {
+			return b, false, errNeedsStart
+		}
 		return e.thought(b, r, ev), false, nil
 	case event.SegmentEnd:
 		delete(e.reasoning, ev.Segment)

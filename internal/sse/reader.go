@@ -2,6 +2,7 @@ package sse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -101,7 +102,7 @@ func (r *reader) fromMemory() (b []byte, found next, missing int64) {
 // fromLog reads on behind the place, as far as the record upTo.
 func (r *reader) fromLog(ctx context.Context, upTo int64) ([]byte, next, error) {
 	if r.back == nil {
-		r.back = &catchUp{enc: r.srv.encoder(r.run), fed: r.run.First - 1}
+		r.back = newCatchUp(r)
 		r.srv.stats.catchUps.Add(1)
 	}
 	for r.back.fed < upTo && !r.back.over {
@@ -128,8 +129,10 @@ const (
 	catchUpBytes   = 128 << 10
 )
 
-// catchUp reads a run from its start with an encoder of its own, which gives
-// the same frames as the stream's, and leaves out those that the follower has.
+// catchUp reads a run behind a follower's place, with an encoder of its own that
+// gives the same frames as the stream's. Where that needs to know what came
+// before, it begins again at the run's start and leaves out the frames that the
+// follower has.
 type catchUp struct {
 	enc *Encoder
 	// fed is the last record that went through enc; over is set by the
@@ -138,6 +141,12 @@ type catchUp struct {
 	over  bool
 	frame []byte
 	out   []byte
+}
+
+func newCatchUp(r *reader) *catchUp {
+	c := &catchUp{enc: r.srv.encoder(r.run), fed: max(r.after, r.run.First-1)}
+	c.enc.joined = c.fed >= r.run.First
+	return c
 }
 
 // read frames the next records; it may return nothing when none has a frame
@@ -157,6 +166,10 @@ func (c *catchUp) read(ctx context.Context, r *reader, upTo int64) ([]byte, erro
 			break
 		}
 		c.frame, c.over, err = c.enc.Encode(c.frame[:0], record)
+		if errors.Is(err, errNeedsStart) {
+			c.enc, c.fed = r.srv.encoder(r.run), r.run.First-1
+			break
+		}
 		if err != nil {
 			return nil, err
 		}

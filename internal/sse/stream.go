@@ -141,7 +141,8 @@ func (s *stream) publish(seq int64, ended bool) {
 		s.tell()
 	}
 	s.mu.Unlock()
-	if cap(s.chunks) > maxPageBytes {
+	// After a long read the room for it goes once reads are short again.
+	if cap(s.chunks) > maxPageBytes && len(s.chunks) < cap(s.chunks)/8 {
 		s.chunks, s.marks, s.frame = nil, nil, nil
 	}
 }

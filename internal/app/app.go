@@ -143,7 +143,7 @@ func (a *App) buildParts(context.Context) error {
 	})
 	a.onFailure(func() error { return a.streams.Stop(ended()) })
 	api, err := httpapi.New(httpapi.Options{
-		Commands: a.chat, Settings: a.models.settings, Library: shelf, Streams: a.streams,
+		Commands: a.chat, Settings: a.models.settings, Library: shelf, Runs: a.log, Streams: a.streams,
 		Token: a.token, AllowHosts: a.allowHosts(), AllowOrigins: a.cfg.AllowOrigins,
 		PublicURL: a.cfg.PublicURL, TrustedProxies: a.cfg.TrustedProxies, BasePath: a.cfg.BasePath,
 		Version: Version, Epoch: a.log.Epoch(), Model: a.models.name,

@@ -1,5 +1,6 @@
 // Package httpapi is the door for programs and browsers: the routes of the
-// compatible layer, the gate before them, their errors, and a plain page.
+// compatible layer and of the native one, the gate before them, their errors,
+// and a plain page.
 //
 // Guarantee: no route's code runs before the gate has let the request pass; a
 // refused request changes nothing; every answer but a page or a stream is JSON,
@@ -49,20 +50,30 @@ type Settings interface {
 type Library interface {
 	List(ctx context.Context) ([]library.Line, error)
 	Chat(ctx context.Context, c id.Conversation) (library.Chat, error)
+	Place(ctx context.Context, c id.Conversation, r id.Run) (library.Place, error)
 }
 
-// Streams answers a request with a run's stream; *sse.Server does. After an
-// error with nothing written the caller answers.
+// Runs is where runs are looked up; *turnlog.Log is one. It answers
+// turnlog.ErrNoRun for a run that there is not.
+type Runs interface {
+	Run(ctx context.Context, r id.Run) (turnlog.RunInfo, error)
+}
+
+// Streams answers a request with a run's stream, as the eleven events or in
+// native form; *sse.Server does. After an error with nothing written the caller
+// answers.
 type Streams interface {
 	ServeRun(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, cursor *id.Cursor) error
+	ServeNative(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, cursor *id.Cursor) error
 }
 
-// Options are what an API is built of. Commands, Settings, Library, Streams and
-// Token are required.
+// Options are what an API is built of. Commands, Settings, Library, Runs,
+// Streams and Token are required.
 type Options struct {
 	Commands Commands
 	Settings Settings
 	Library  Library
+	Runs     Runs
 	Streams  Streams
 
 	// Token is the secret that lets programs in.

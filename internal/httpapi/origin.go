@@ -124,7 +124,7 @@ func (g *gate) allowOrigin(h http.Header, e *entry) {
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", o)
-	h.Set("Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate")
+	h.Set("Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate, "+sse.ResetHeader)
 	if isPreflight(e.Request) {
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE")
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, Last-Event-ID")

@@ -19,6 +19,8 @@ type reply struct {
 	// taken reports that a follower's stream took over the connection: what
 	// it writes is counted there.
 	taken bool
+	// native reports that an error is told in the native layer's form.
+	native bool
 
 	// What the request was about, where it was about one.
 	conversation id.Conversation
@@ -75,13 +77,17 @@ type done struct {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
+	return writeBody(w, status, "application/json; charset=utf-8", v)
+}
+
+func writeBody(w http.ResponseWriter, status int, contentType string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
 	b = append(b, '\n')
 	h := w.Header()
-	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
@@ -111,5 +117,9 @@ func writeProblem(w *reply, p *Problem) {
 		h.Set("Retry-After", "2")
 	}
 	// Strings only: encoding can't fail.
+	if w.native {
+		_ = writeBody(w, doc.Status, problemType, newDetails(doc, p, w.fault))
+		return
+	}
 	_ = writeJSON(w, doc.Status, failure{Error: p.Error(), Code: p.Kind, Ref: w.fault})
 }

@@ -11,7 +11,8 @@ import (
 type Route struct {
 	Method string
 	// Path may have one part in braces that stands for an id, or end in
-	// "/..." for all that begins with it.
+	// "/..." for all that begins with it. Errors below nativePrefix have
+	// their own form.
 	Path string
 	// Doc is one sentence; Body and Reply sketch the JSON, empty for none.
 	Doc, Body, Reply string
@@ -73,6 +74,11 @@ func (a *API) table() []Route {
 			Method: "PATCH", Path: "/chats/{id}", Status: 200, handle: a.patchChat,
 			Doc:  "Names a conversation, or files it under a project; an empty project takes it out of its own.",
 			Body: `{"title"?, "project"?}`, Reply: `{"ok": true}`,
+		},
+		{
+			Method: "GET", Path: "/api/v1/runs/{id}/events", Status: 200, handle: a.runEvents,
+			Doc:   "The records of a run in native form, its question first: what there is, then what comes, to its end. With Last-Event-ID or ?after= it goes on after that record; 204 when nothing follows.",
+			Reply: "text/event-stream",
 		},
 		{
 			Method: "GET", Path: "/settings", Status: 200, handle: a.getSettings,
@@ -153,17 +159,28 @@ func (r *Route) matches(p string) bool {
 	if prefix, ok := strings.CutSuffix(r.Path, "..."); ok {
 		return strings.HasPrefix(p, prefix) && len(p) > len(prefix)
 	}
-	prefix, _, ok := strings.Cut(r.Path, "{")
+	prefix, suffix, ok := r.around()
 	if !ok {
 		return p == r.Path
 	}
 	rest, ok := strings.CutPrefix(p, prefix)
-	return ok && rest != "" && !strings.Contains(rest, "/")
+	if !ok {
+		return false
+	}
+	name, ok := strings.CutSuffix(rest, suffix)
+	return ok && name != "" && !strings.Contains(name, "/")
+}
+
+// around returns what stands before and behind the part in braces.
+func (r *Route) around() (prefix, suffix string, ok bool) {
+	prefix, rest, ok := strings.Cut(r.Path, "{")
+	_, suffix, _ = strings.Cut(rest, "}")
+	return prefix, suffix, ok
 }
 
 // name returns the part of the path that stands for an id. It is not checked.
 func (a *API) name(e *entry) string {
-	prefix, _, _ := strings.Cut(e.route.Path, "{")
+	prefix, suffix, _ := e.route.around()
 	prefix = strings.TrimSuffix(prefix, "...")
-	return strings.TrimPrefix(a.inside(e.URL.Path), prefix)
+	return strings.TrimSuffix(strings.TrimPrefix(a.inside(e.URL.Path), prefix), suffix)
 }

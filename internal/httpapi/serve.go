@@ -15,6 +15,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := a.opt.Now()
 	w := &reply{ResponseWriter: rw}
 	e := a.enter(r)
+	w.native = isNative(a.inside(r.URL.Path))
 	pattern := "none"
 	if e.route != nil {
 		pattern = e.route.Path

@@ -13,7 +13,7 @@ FUZZTIME ?= 10s
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-check: setup fmt vet lint arch test fuzz e2e ## all that CI checks, and nothing else
+check: setup fmt vet lint arch test bench-test fuzz e2e ## all that CI checks, and nothing else
 
 setup: ## install what the tests need and this machine lacks
 	@scripts/setup
@@ -22,8 +22,9 @@ fmt: ## complain about files that gofmt would change
 	@out=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
 	if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 
-vet: ## go vet
+vet: ## go vet, also of the measurements in bench/
 	$(GO) vet ./...
+	cd bench && $(GO) vet ./...
 
 lint: $(LINT) ## golangci-lint, see .golangci.yml
 	$(LINT) run ./...
@@ -37,6 +38,9 @@ arch: ## the rules that no single package can keep
 test: ## unit tests, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout 20m $(UNIT)
 
+bench-test: ## tests of the measurements in bench/
+	cd bench && $(GO) test -shuffle=on ./...
+
 e2e: ## tests of the real binary: stories, proxies, kill -9
 	$(GO) test -count=1 -shuffle=on -timeout 30m $(E2E)
 
@@ -47,7 +51,7 @@ golden: ## write golden files anew; then read the diff, it is the review
 	$(GO) test -count=1 $$(grep -rl --include='*_test.go' -e '"verbatim/internal/golden"' . | xargs -n1 dirname | sort -u) -update
 
 generate: ## make the pages in docs/ anew that are made from code
-	$(GO) run ./cmd/verbatim config doc > docs/configuration.md
+	$(GO) test -count=1 -run 'ReferencePage|ErrorsPage' ./internal/app ./internal/config ./internal/httpapi ./internal/sse -update
 
 bench: ## Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -67,4 +71,4 @@ long: ## what takes too long for every change: 10 min a fuzz target, 300 kills
 release: ## the binary as it is shipped, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/verbatim ./cmd/verbatim
 
-.PHONY: help check setup fmt vet lint arch test e2e fuzz golden generate bench bench-e2e oracle long release
+.PHONY: help check setup fmt vet lint arch test bench-test e2e fuzz golden generate bench bench-e2e oracle long release

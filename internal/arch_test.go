@@ -228,6 +228,7 @@ type source struct {
 	imports   []string
 	strings   []string
 	sleeps    []int
+	tests     []string // tests and fuzz targets, by the function's name
 }
 
 // sources parses every Go file of this module.
@@ -305,6 +306,9 @@ func parse(path string) (source, error) {
 	return f, nil
 }
 
+// testName is how go test knows a test or a fuzz target.
+var testName = regexp.MustCompile(`^(Test|Fuzz)([^\p{Ll}]|$)`)
+
 func (f *source) look(fset *token.FileSet, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.BasicLit:
@@ -313,6 +317,9 @@ func (f *source) look(fset *token.FileSet, n ast.Node) {
 		}
 	case *ast.FuncDecl:
 		f.init = f.init || n.Recv == nil && n.Name.Name == "init"
+		if f.test && n.Recv == nil && n.Name.Name != "TestMain" && testName.MatchString(n.Name.Name) {
+			f.tests = append(f.tests, n.Name.Name)
+		}
 	case *ast.SelectorExpr:
 		if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && n.Sel.Name == "Sleep" {
 			f.sleeps = append(f.sleeps, fset.Position(n.Pos()).Line)

@@ -55,6 +55,7 @@ func TestStories(t *testing.T) {
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"verbatim": runVerbatim, "serve": serve, "stop": stop, "http": request, "occupy": occupy, "mode": mode,
+			"records": readRecords,
 		},
 	})
 }

@@ -19,7 +19,7 @@ type askCommand struct {
 	Prompt    []string `arg:"" optional:"" help:"What to ask. Without it, or with -, it is read from standard input."`
 	Chat      string   `placeholder:"ID" help:"The conversation to go on with. Default: a new one."`
 	Model     string   `placeholder:"PROVIDER/NAME" help:"The model that answers, when no server runs."`
-	JSON      bool     `name:"json" help:"Print each event as a line of JSON instead of the text."`
+	JSON      bool     `name:"json" help:"Print each native event as a line of JSON instead of the text."`
 	Reasoning bool     `help:"Print the model's reasoning too, on standard error."`
 }
 
@@ -78,10 +78,10 @@ func (a *askCommand) ask(ctx context.Context, std streams, c *client.Client, pro
 	if p.Conversation == "" {
 		p.Conversation = string(mint.Conversation())
 	}
-	var show shower = &textShower{out: std.out, err: std.err, reasoning: a.Reasoning}
 	if a.JSON {
-		show = &jsonShower{out: std.out}
+		return a.showRecords(ctx, std, c, p)
 	}
+	show := &textShower{out: std.out, err: std.err, reasoning: a.Reasoning}
 	for e, err := range c.Chat(ctx, p) {
 		if err != nil {
 			return a.gaveUp(ctx, c, p, err)
@@ -91,6 +91,24 @@ func (a *askCommand) ask(ctx context.Context, std streams, c *client.Client, pro
 		}
 	}
 	return show.end()
+}
+
+// showRecords starts the run over the one wire and prints it from the other,
+// which has all that is stored of it.
+func (a *askCommand) showRecords(ctx context.Context, std streams, c *client.Client, p client.Prompt) error {
+	if err := c.Send(ctx, p); err != nil {
+		return a.gaveUp(ctx, c, p, err)
+	}
+	show := &recordShower{out: std.out}
+	for r, err := range c.Records(ctx, p.Run) {
+		if err != nil {
+			return a.gaveUp(ctx, c, p, err)
+		}
+		if err := show.record(r); err != nil {
+			return err
+		}
+	}
+	return show.outcome
 }
 
 func (a *askCommand) gaveUp(ctx context.Context, c *client.Client, p client.Prompt, err error) error {

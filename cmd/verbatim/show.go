@@ -7,15 +7,9 @@ import (
 	"io"
 
 	"verbatim/internal/client"
+	"verbatim/internal/event"
 	"verbatim/internal/term"
 )
-
-// shower prints a run.
-type shower interface {
-	event(e client.Event) error
-	// end is called after the terminal and says how the run ended.
-	end() error
-}
 
 // payload are the fields of an event that are printed.
 type payload struct {
@@ -97,6 +91,7 @@ func (s *textShower) endThought() error {
 	return err
 }
 
+// end is called after the terminal and says how the run ended.
 func (s *textShower) end() error {
 	thought := s.endThought()
 	s.buf = s.text.Flush(s.buf[:0])
@@ -106,23 +101,21 @@ func (s *textShower) end() error {
 	return errors.Join(thought, s.print(), s.outcome)
 }
 
-// jsonShower prints a line of JSON an event: the payload with the event's name
-// and cursor before it.
-type jsonShower struct {
-	out     io.Writer
-	buf     []byte
+// recordShower prints each record of a run as a line of JSON, its native form.
+type recordShower struct {
+	out       io.Writer
+	buf, line []byte
+	// outcome is how the run ended; its last line has told why.
 	outcome error
 }
 
-func (s *jsonShower) event(e client.Event) error {
-	if e.Name == "error" || e.Name == "cancelled" {
+func (s *recordShower) record(r event.Record) error {
+	switch r.Kind {
+	case event.Error{}.Kind(), event.Cancelled{}.Kind():
 		s.outcome = errSilent
 	}
-	line := fmt.Appendf(nil, `{"event":%q,"id":%q,`, e.Name, e.ID)
-	line = append(line, e.Data[1:]...)
-	s.buf = append(term.JSON(s.buf[:0], line), '\n')
-	_, err := s.out.Write(s.buf)
+	s.buf = r.AppendJSON(s.buf[:0])
+	s.line = append(term.JSON(s.line[:0], s.buf), '\n')
+	_, err := s.out.Write(s.line)
 	return err
 }
-
-func (s *jsonShower) end() error { return s.outcome }

@@ -21,7 +21,7 @@ There are two places where something can go wrong: a request that is refused, an
 
 ## A request that is refused
 
-The answer has the status below and is JSON, never HTML: ` + "`{\"ok\": false, \"error\": \"a sentence\", \"code\": \"…\"}`" + `. Nothing was changed by it. The sentence may be finer than the one here.
+The answer has the status below and is JSON, never HTML: ` + "`{\"ok\": false, \"error\": \"a sentence\", \"code\": \"…\"}`" + `; below ` + "`/api/v1`" + ` it is a problem of RFC 9457 with the sentence as ` + "`detail`" + ` and the same ` + "`code`" + `. Nothing was changed by it. The sentence may be finer than the one here.
 
 | code | status | meaning |
 |---|---|---|

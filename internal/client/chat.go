@@ -3,10 +3,8 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
-	"time"
 )
 
 // Prompt is a message to a conversation.
@@ -21,7 +19,7 @@ type Prompt struct {
 
 // Event is one event of a run.
 type Event struct {
-	// Name is one of the compatible layer's events.
+	// Name is one of the compatible layer's events, or the kind of a record.
 	Name string
 	// ID is its cursor.
 	ID string
@@ -34,112 +32,32 @@ func (e Event) Terminal() bool {
 	return e.Name == "end" || e.Name == "cancelled" || e.Name == "error"
 }
 
-// Reconnecting after a drop: patience is how long the server may stay away.
-const (
-	patience = 30 * time.Second
-	firstGap = 200 * time.Millisecond
-	mostGap  = 3 * time.Second
-)
-
 // Chat sends a message and yields the events of its run up to the terminal.
 // When the connection drops it attaches again where it stopped; when the server
 // stays away for half a minute it yields an error, and so it does when the
 // server refuses. Ending the loop early leaves the run alone.
 func (c *Client) Chat(ctx context.Context, p Prompt) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := &follower{client: c, prompt: p, yield: yield}
-		err := s.follow(ctx)
-		if err != nil && !errors.Is(err, errLoopEnded) {
+		f := &follower{take: func(e Event) (bool, error) {
+			if !yield(e, nil) {
+				return true, errLoopEnded
+			}
+			return true, nil
+		}}
+		f.open = func(ctx context.Context, last string) (*http.Response, error) {
+			return c.do(ctx, http.MethodPost, "/chat", p, last)
+		}
+		if err := f.follow(ctx); err != nil && !errors.Is(err, errLoopEnded) {
 			yield(Event{}, err)
 		}
 	}
 }
 
-var (
-	errLoopEnded = errors.New("the caller has seen enough")
-	errDropped   = errors.New("the connection dropped")
-)
-
-type follower struct {
-	client *Client
-	prompt Prompt
-	yield  func(Event, error) bool
-	last   string // cursor of the last event yielded
-}
-
-func (f *follower) follow(ctx context.Context) error {
-	gap, gone := firstGap, time.Time{}
-	for {
-		before := f.last
-		err := f.attach(ctx)
-		if !errors.Is(err, errDropped) {
-			return err
-		}
-		if f.last != before || gone.IsZero() {
-			gap, gone = firstGap, time.Now()
-		}
-		if time.Since(gone) > patience {
-			return fmt.Errorf("%w; the answer goes on without us and can be read in the conversation", err)
-		}
-		if err := pause(ctx, gap); err != nil {
-			return err
-		}
-		gap = min(2*gap, mostGap)
+// Send sends a message and returns once its run has begun, or is known to have
+// begun before; the run goes on by itself. It tries again like Chat.
+func (c *Client) Send(ctx context.Context, p Prompt) error {
+	for _, err := range c.Chat(ctx, p) {
+		return err
 	}
-}
-
-// attach follows the run over one connection. It returns nil after the
-// terminal and errDropped when the rest is to be fetched.
-func (f *follower) attach(ctx context.Context) error {
-	resp, err := f.client.do(ctx, http.MethodPost, "/chat", f.prompt, f.last)
-	if err != nil {
-		return dropped(ctx, err)
-	}
-	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusOK:
-		return f.read(ctx, newReader(resp.Body))
-	case http.StatusNoContent:
-		// Nothing follows the last event although no terminal was seen:
-		// only a server that forgot the run can say this.
-		return errors.New("the server has nothing more of this run")
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return errors.Join(errDropped, refusal(resp))
-	default:
-		return refusal(resp)
-	}
-}
-
-func (f *follower) read(ctx context.Context, r *reader) error {
-	for {
-		e, err := r.next()
-		if err != nil {
-			return dropped(ctx, err)
-		}
-		f.last = e.ID
-		if !f.yield(e, nil) {
-			return errLoopEnded
-		}
-		if e.Terminal() {
-			return nil
-		}
-	}
-}
-
-func dropped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("%w: %w", errDropped, err)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }

@@ -2,7 +2,7 @@
 // client uses. It has no way in of its own.
 //
 // Guarantee: Chat yields each event of a run once, in order, across dropped
-// connections. Not promised: that a server is there at all; every call may fail
+// connections, and so does Records with its records. Not promised: that a server is there at all; every call may fail
 // as a network does.
 package client
 
@@ -108,12 +108,18 @@ func refusal(resp *http.Response) error {
 		return err
 	}
 	var said struct {
-		Error string `json:"error"`
-		Code  string `json:"code"`
+		Error  string `json:"error"`  // compatible layer
+		Detail string `json:"detail"` // native layer
+		Code   string `json:"code"`
 	}
 	r := &Refused{Status: resp.StatusCode, Message: "the server answered " + resp.Status}
-	if json.Unmarshal(raw, &said) == nil && strings.TrimSpace(said.Error) != "" {
-		r.Code, r.Message = said.Code, said.Error
+	if json.Unmarshal(raw, &said) != nil {
+		return r
+	}
+	for _, sentence := range []string{said.Error, said.Detail} {
+		if strings.TrimSpace(sentence) != "" {
+			r.Code, r.Message = said.Code, sentence
+		}
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -117,6 +118,7 @@ func TestDecodeRefuses(t *testing.T) {
 func TestEncodeRefusesWhatJSONWouldLose(t *testing.T) {
 	for name, e := range map[string]Event{
 		"delta":      Delta{"s1", 0, "a\xffb"},
+		"draft":      ToolDrafting{Call: "call_1", Name: "list", ArgsDelta: "\xe4\xbd"},
 		"prompt":     UserMessage{Text: "\xc3"},
 		"attachment": UserMessage{Attachments: []Attachment{{Name: "\xed\xa0\x80"}}},
 		"queued":     Queue{Message: &UserMessage{Text: "\xff"}},
@@ -147,6 +149,32 @@ func TestRecordKeepsTheEventAtHand(t *testing.T) {
 	}
 	if _, err := NewRecord("c", "", "", Title{"\xff"}); !errors.Is(err, ErrText) {
 		t.Errorf("a record of bad text: %v", err)
+	}
+}
+
+// The events on the path of every token are written without reflection, and a
+// reader must not see by which way.
+func TestQuickFormIsTheGeneralOne(t *testing.T) {
+	for name, e := range map[string]Event{
+		"delta":     Delta{"s1", 7, "a\n\"b\" <c> \u2028\x00\x7f你🌍"},
+		"reasoning": Reasoning{"s2", 0, ""},
+		"draft":     ToolDrafting{Call: "call_1", Index: 2, Name: "list_directory", Offset: 3, ArgsDelta: "{\"pa\\\t\u2029"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, ok := e.(appender); !ok {
+				t.Errorf("%T takes the long way", e)
+			}
+			var general bytes.Buffer
+			enc := json.NewEncoder(&general)
+			enc.SetEscapeHTML(false)
+			if err := enc.Encode(e); err != nil {
+				t.Fatal(err)
+			}
+			got := string(mustEncode(t, e)) + "\n"
+			if diff := cmp.Diff(general.String(), got); diff != "" {
+				t.Errorf("written otherwise (-general +quick):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"verbatim/internal/id"
 )
@@ -23,6 +24,10 @@ type ToolDrafting struct {
 
 // Kind returns "tool_drafting".
 func (ToolDrafting) Kind() Kind { return "tool_drafting" }
+
+func (d ToolDrafting) valid() bool {
+	return utf8.ValidString(string(d.Call)) && utf8.ValidString(d.Name) && utf8.ValidString(d.ArgsDelta)
+}
 
 func (d ToolDrafting) appendJSON(b []byte) []byte {
 	b = append(b, `{"call_id":`...)

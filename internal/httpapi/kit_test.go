@@ -97,6 +97,21 @@ func (w *world) Chat(_ context.Context, c id.Conversation) (library.Chat, error)
 	return w.chat, w.err
 }
 
+// Run knows r1, which is of c1, and r_deleted, which nobody may see.
+func (w *world) Run(_ context.Context, r id.Run) (turnlog.RunInfo, error) {
+	if r != "r1" && r != "r_deleted" {
+		return turnlog.RunInfo{}, turnlog.ErrNoRun
+	}
+	return turnlog.RunInfo{Run: r, Conversation: "c1", Message: "m_1", First: 2}, w.err
+}
+
+func (w *world) Place(_ context.Context, _ id.Conversation, r id.Run) (library.Place, error) {
+	if r == "r_deleted" {
+		return library.Place{Versions: 1}, nil
+	}
+	return library.Place{UserIndex: new(0), AssistantIndex: new(1), Versions: 1}, nil
+}
+
 func (w *world) Get(context.Context) (map[string]any, error) {
 	return map[string]any{"model": "openai/fake", "api_key_set": true}, w.err
 }
@@ -123,12 +138,25 @@ func (w *world) ServeRun(rw http.ResponseWriter, r *http.Request, _ turnlog.RunI
 	return err
 }
 
+func (w *world) ServeNative(rw http.ResponseWriter, r *http.Request, run turnlog.RunInfo, cursor *id.Cursor) error {
+	w.cursor = cursor
+	if err := w.call("native " + string(run.Run)); err != nil {
+		return err
+	}
+	if w.use != nil {
+		return w.use(rw, r)
+	}
+	rw.Header().Set("Content-Type", "text/event-stream")
+	_, err := io.WriteString(rw, "event: start\n\n")
+	return err
+}
+
 // newWorld builds an API over a world; change may set further options.
 func newWorld(t *testing.T, change func(*Options)) (*world, *API) {
 	t.Helper()
 	w := &world{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	o := Options{
-		Commands: w, Settings: w, Library: w, Streams: w, Token: testToken,
+		Commands: w, Settings: w, Library: w, Runs: w, Streams: w, Token: testToken,
 		Version: "1.2.3", Epoch: "e1", Now: func() time.Time { return w.now },
 		Model:  func(context.Context) string { return "openai/fake" },
 		Logger: slog.New(slog.NewJSONHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -208,7 +236,8 @@ func decode(t *testing.T, rec *httptest.ResponseRecorder) map[string]any {
 	return v
 }
 
-// wantError checks that an answer is an error of a kind, in its one shape.
+// wantError checks that an answer is an error of a kind, in the shape of the
+// compatible layer.
 func wantError(t *testing.T, rec *httptest.ResponseRecorder, kind Kind) {
 	t.Helper()
 	v := decode(t, rec)

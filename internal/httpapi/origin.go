@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"verbatim/internal/sse"
 )
 
 // origin is where a page came from.

@@ -75,6 +75,8 @@ func (o bodyWriter) copy(ctx context.Context, in *reader, first []byte) error {
 			return nil
 		case waiting:
 			b = in.wait(ctx, timer, KeepAlive)
+		case more:
+			// The next turn of the loop writes b.
 		}
 	}
 }

@@ -57,11 +57,13 @@ func (d *DB) transact(f func() error) error {
 		err = d.writer.exec("COMMIT")
 	}
 	if err == nil {
+		d.recent.commit()
 		return nil
 	}
 	// What was learned in the transaction may not be so. SQLite has rolled
 	// back by itself after some errors, and then says so here.
 	d.known.reset()
+	d.recent.forget()
 	_ = d.writer.exec("ROLLBACK")
 	return explain(err)
 }
@@ -96,15 +98,18 @@ func (d *DB) put(g turnlog.Group) error {
 			return fmt.Errorf("record %s-%d: %w", g.Conversation, r.Seq, err)
 		}
 		c.head = r.Seq
-		// A record is a row on a page that is often its own, an index
-		// entry at times, and overflow pages when it is long.
-		d.unmoved += 2 + len(r.Body)/pageBytes
+		// A record is a row behind the last, and overflow pages when it is
+		// long; a structural one may touch a page of each index.
+		d.unmoved += 1 + len(r.Body)/pageBytes
+		if spec, _ := event.Lookup(r.Kind); spec.Structural {
+			d.unmoved += 4
+		}
 	}
 	d.unmoved += 4
 	return nil
 }
 
-const insertEvent = `INSERT INTO event(conv, seq, at, kind, fact, run, msg, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?)`
+const insertEvent = `INSERT INTO recent(id, conv, seq, at, kind, fact, run, msg, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func (d *DB) putRecord(c *conversation, r event.Record) error {
 	spec, _ := event.Lookup(r.Kind)
@@ -125,7 +130,7 @@ func (d *DB) putRecord(c *conversation, r event.Record) error {
 	if spec.Structural {
 		fact = int64(1)
 	}
-	err := d.writer.exec(insertEvent, c.key, r.Seq, r.At.UnixMilli(), string(r.Kind), fact, runKey, msg, []byte(r.Body))
+	err := d.writer.exec(insertEvent, d.recent.add(r), c.key, r.Seq, r.At.UnixMilli(), string(r.Kind), fact, runKey, msg, []byte(r.Body))
 	if err != nil || !spec.Structural {
 		return err
 	}

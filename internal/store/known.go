@@ -50,7 +50,7 @@ func (d *DB) conversation(name id.Conversation) (*conversation, error) {
 	}
 	c := &conversation{key: key}
 	if ok {
-		c.head, _, err = d.writer.integer(selectHead, key)
+		c.head, err = d.headOf(name, key)
 	} else {
 		if err = d.writer.exec("INSERT INTO conversation(cid) VALUES(?)", string(name)); err == nil {
 			c.key, _, err = d.writer.integer(find, string(name))
@@ -64,6 +64,15 @@ func (d *DB) conversation(name id.Conversation) (*conversation, error) {
 	}
 	d.known.conversations[name] = c
 	return c, nil
+}
+
+// headOf returns the seq of a conversation's last record, 0 for none.
+func (d *DB) headOf(name id.Conversation, key int64) (int64, error) {
+	if seq, ok := d.recent.head(name); ok {
+		return seq, nil
+	}
+	seq, _, err := d.writer.integer(selectHead, key)
+	return seq, err
 }
 
 const selectHead = "SELECT seq FROM event WHERE conv = ? ORDER BY seq DESC LIMIT 1"

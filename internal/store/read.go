@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
+	"math"
 	"time"
 
 	"verbatim/internal/event"
@@ -13,6 +14,9 @@ import (
 
 // Head returns the seq of a conversation's last record, 0 for none.
 func (d *DB) Head(ctx context.Context, name id.Conversation) (head int64, err error) {
+	if s, ok := d.recent.get(name); ok {
+		return s.last, nil
+	}
 	err = d.read(ctx, func(c *conn) error {
 		key, ok, err := c.integer(selectConversation, string(name))
 		if err != nil || !ok {
@@ -24,33 +28,65 @@ func (d *DB) Head(ctx context.Context, name id.Conversation) (head int64, err er
 	return head, err
 }
 
+// The two tables are read in one statement: between two, rows could be moved
+// from the one not read yet to the one read already.
 const (
 	selectConversation = "SELECT id FROM conversation WHERE cid = ?"
-	selectEvents       = "SELECT seq, at, kind, run, msg, body FROM event WHERE conv = ? AND seq > ? ORDER BY seq LIMIT ?"
-	selectFacts        = "SELECT seq, at, kind, run, msg, body FROM event INDEXED BY event_fact WHERE conv = ? AND seq > ? AND fact = 1 ORDER BY seq LIMIT ?"
+
+	sortedEvents = "SELECT seq, at, kind, run, msg, body FROM event WHERE conv = ?1 AND seq > ?2"
+	sortedFacts  = "SELECT seq, at, kind, run, msg, body FROM event INDEXED BY event_fact WHERE conv = ?1 AND seq > ?2 AND fact = 1"
+	recentEvents = " UNION ALL SELECT r.seq, r.at, r.kind, r.run, r.msg, r.body FROM json_each(?4) k CROSS JOIN recent r ON r.id = k.value WHERE r.conv = ?1"
+	recentFacts  = recentEvents + " AND r.fact = 1"
+	inOrder      = " ORDER BY seq LIMIT ?3"
 )
 
 // Read returns the records after a seq; see turnlog.Store. The transaction it
 // reads in ends before it returns, however slow the caller is.
 func (d *DB) Read(ctx context.Context, name id.Conversation, after int64, limit turnlog.Limit, facts bool) ([]event.Record, error) {
 	limit = limit.Bounded()
-	query := selectEvents
-	if facts {
-		query = selectFacts
-	}
+	// Asked before the read: a row that is not there any more is in the other
+	// table.
+	s, recent := d.recent.get(name)
+	query := selectRecords(facts, recent)
 	var records []event.Record
 	err := d.read(ctx, func(c *conn) error {
 		key, ok, err := c.integer(selectConversation, string(name))
 		if err != nil || !ok {
 			return err
 		}
-		records, err = readEvents(c, name, limit, query, key, after, int64(limit.Records))
+		args := []driver.Value{key, after, int64(limit.Records)}
+		if recent {
+			args = append(args, keyList(s.after(after, most(limit, facts))))
+		}
+		records, err = readEvents(c, name, limit, query, args...)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return records, nil
+}
+
+// most is how many rows of the recent table a read may need: facts have others
+// between them.
+func most(limit turnlog.Limit, facts bool) int {
+	if facts {
+		return math.MaxInt
+	}
+	return limit.Records
+}
+
+// selectRecords is the statement for a read, with or without the recent table.
+func selectRecords(facts, recent bool) string {
+	switch {
+	case facts && recent:
+		return sortedFacts + recentFacts + inOrder
+	case facts:
+		return sortedFacts + inOrder
+	case recent:
+		return sortedEvents + recentEvents + inOrder
+	}
+	return sortedEvents + inOrder
 }
 
 func readEvents(c *conn, name id.Conversation, limit turnlog.Limit, query string, args ...driver.Value) ([]event.Record, error) {

@@ -18,6 +18,9 @@ func (d *DB) Reindex(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.known.reset()
+	if err := d.move(d.recent.order); err != nil {
+		return err
+	}
 	return d.transact(func() error {
 		for _, q := range []string{
 			"DELETE FROM turn",

@@ -13,9 +13,9 @@ const (
 	schemaVersion = 1
 )
 
-// schema is the layout. The event table is the truth; turn, run's seqs and
-// request, and all but the names in conversation can be rebuilt from it
-// (Reindex).
+// schema is the layout. The event table and the recent table, which holds what
+// came last (see recent), are the truth; turn, run's seqs and request, and all
+// but the names in conversation can be rebuilt from them (Reindex).
 //
 // event.first_seq and event.marks are reserved: a row with first_seq stands
 // for the merged deltas first_seq..seq, and marks maps the seqs inside to
@@ -67,6 +67,17 @@ CREATE TABLE event(
 	PRIMARY KEY(conv, seq)
 ) WITHOUT ROWID;
 CREATE INDEX event_fact ON event(conv, seq) WHERE fact = 1;
+CREATE TABLE recent(
+	id INTEGER PRIMARY KEY,
+	conv INTEGER NOT NULL,
+	seq INTEGER NOT NULL,
+	at INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	fact INTEGER,
+	run INTEGER,
+	msg TEXT,
+	body BLOB NOT NULL
+);
 `
 
 // checkSchema reports whether the database is new and empty. One that is not

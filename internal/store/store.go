@@ -82,6 +82,7 @@ type DB struct {
 	mu     sync.Mutex
 	writer *conn
 	known  known
+	recent *recent
 	// unmoved is the most pages that can have come into the write-ahead
 	// log since Upkeep last looked at it.
 	unmoved int
@@ -114,6 +115,7 @@ func Open(dir string, options Options) (*DB, error) {
 	d := &DB{
 		dir: dir, options: options, lock: lock,
 		ballast: newBallast(filepath.Join(dir, ballastName), options),
+		recent:  newRecent(),
 		pool:    make(chan *conn, readers),
 		closed:  make(chan struct{}),
 	}
@@ -148,7 +150,10 @@ func (d *DB) open() error {
 		return explain(err)
 	}
 	d.writer = w
-	return explain(d.prepare())
+	if err := d.prepare(); err != nil {
+		return explain(err)
+	}
+	return explain(d.load())
 }
 
 // prepare checks or makes the schema and takes the next start number.

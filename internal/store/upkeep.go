@@ -17,18 +17,22 @@ const (
 	restartPages = 3 * movePages
 )
 
-// Upkeep moves the write-ahead log into the database when it has grown. It
-// belongs between commits, when nobody waits for one. Readers go on meanwhile;
-// only when the log has reached 12 MiB, new ones wait until it is moved whole,
-// so that the next commit begins it anew.
+// Upkeep sorts recent records into their conversations, and moves the
+// write-ahead log into the database when it has grown. It belongs between
+// commits, when nobody waits for one. Readers go on meanwhile; only when the log
+// has reached 12 MiB, new ones wait until it is moved whole, so that the next
+// commit begins it anew.
 func (d *DB) Upkeep(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.unmoved < movePages {
-		return nil
-	}
 	if d.writer == nil {
 		return turnlog.ErrClosed
+	}
+	if err := d.move(d.recent.oldest()); err != nil {
+		return fmt.Errorf("sort recent records: %w", err)
+	}
+	if d.unmoved < movePages {
+		return nil
 	}
 	pages, moved, err := d.checkpoint("NOOP")
 	if err != nil || pages-moved < movePages {

@@ -118,5 +118,6 @@ type active struct {
 
 	cancel  context.CancelCauseFunc
 	closing chan struct{} // closed before the terminal is handed to the log
+	stuck   chan struct{} // closed when the log has refused the terminal too
 	done    chan struct{} // closed when the run is over and forgotten
 }

@@ -597,3 +597,33 @@ func TestClosingIsTriedAgain(t *testing.T) {
 	w.ask("c", "again")
 	w.wantRows("c", "user: hello\nfailed: \nuser: again\ncomplete: re: again\n")
 }
+
+// A client that goes away while it waits for the last run's end takes no other
+// client of the same run id with it.
+func TestFirstClientLeaves(t *testing.T) {
+	w := newWorld(t)
+	log := &stubborn{Log: w.log, n: 1}
+	w.service = chat.New(chat.Options{Log: log, Choose: func(context.Context) (chat.Choice, error) {
+		return chat.Choice{Model: w.model, Name: "test/m"}, nil
+	}})
+	ctx, leave := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 20 {
+		first := w.send("c", "", "hello")
+		wg.Go(func() { _, _ = w.service.Send(ctx, request("c", "same", "next")) })
+		wg.Go(leave)
+		for {
+			info, err := w.service.Send(t.Context(), request("c", "same", "next"))
+			if errors.Is(err, context.Canceled) {
+				t.Fatal("got the other client's end")
+			}
+			if err == nil {
+				w.wait(info)
+				break
+			}
+			wantCode(t, err, chat.Conflict)
+		}
+		w.wait(first)
+		wg.Wait()
+	}
+}

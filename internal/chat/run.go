@@ -73,6 +73,9 @@ func (s *Service) closeRefused(a *active, info turnlog.RunInfo, cause error) eve
 			return terminal
 		}
 		log.Error("close run", "err", cause, "again_in", wait)
+		if wait == firstCloseWait {
+			close(a.stuck)
+		}
 		select {
 		case <-time.After(wait):
 		case <-s.halt:

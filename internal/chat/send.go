@@ -47,21 +47,36 @@ func (s *Service) Send(ctx context.Context, req SendRequest) (turnlog.RunInfo, e
 	if req.Run == "" {
 		req.Run = s.opt.Mint.Run()
 	}
-	a, mine, err := s.claimRun(req)
-	if err != nil {
-		return turnlog.RunInfo{}, err
+	for {
+		a, mine, err := s.claimRun(req)
+		if err != nil {
+			return turnlog.RunInfo{}, err
+		}
+		if mine {
+			return s.beginClaimed(ctx, a, req)
+		}
+		info, err := s.attach(ctx, a, req)
+		// The client that had the claim may have gone away before anything
+		// began; then the claim is free again.
+		if !isEnded(err) || ctx.Err() != nil {
+			return info, err
+		}
 	}
-	if !mine {
-		return s.attach(ctx, a, req)
-	}
-	info, err := s.begin(ctx, a, req)
-	a.info, a.err = info, err
+}
+
+func isEnded(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// beginClaimed starts the run, or gives the claim up.
+func (s *Service) beginClaimed(ctx context.Context, a *active, req SendRequest) (turnlog.RunInfo, error) {
+	a.info, a.err = s.begin(ctx, a, req)
 	if a.cancel == nil {
 		s.forget(a)
 		s.all.Done()
 	}
 	close(a.started)
-	return info, err
+	return a.info, a.err
 }
 
 func (r SendRequest) check() *Error {
@@ -113,7 +128,7 @@ func (s *Service) claimRun(req SendRequest) (a *active, mine bool, err error) {
 func newActive(run id.Run, c id.Conversation, request string) *active {
 	return &active{
 		run: run, conversation: c, request: request,
-		started: make(chan struct{}), closing: make(chan struct{}), done: make(chan struct{}),
+		started: make(chan struct{}), closing: make(chan struct{}), stuck: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
@@ -182,16 +197,34 @@ func (s *Service) claimConversation(ctx context.Context, a *active) error {
 			return nil
 		}
 		s.mu.Unlock()
-		select {
-		case <-other.closing:
-		default:
-			return refuse(Conflict, "This conversation is still being answered; wait for the end or stop it, then send again.")
+		if err := other.over(ctx); err != nil {
+			return err
 		}
-		select {
-		case <-other.done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	}
+}
+
+// over waits for the end of a run that is ending, and refuses to wait for any
+// other.
+func (a *active) over(ctx context.Context) error {
+	if !isClosed(a.closing) {
+		return refuse(Conflict, "This conversation is still being answered; wait for the end or stop it, then send again.")
+	}
+	select {
+	case <-a.done:
+		return nil
+	case <-a.stuck:
+		return refuse(Conflict, "The last answer in this conversation could not be stored to its end yet; look at the disk, then send again.")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -30,7 +30,7 @@ func (h *half) read(b []byte, wait bool) (int, error) {
 	defer h.mu.Unlock()
 	for {
 		switch {
-		case h.reads.passed:
+		case h.reads.passed():
 			return 0, os.ErrDeadlineExceeded
 		case len(h.buf) > 0:
 			n := copy(b, h.buf)
@@ -53,7 +53,7 @@ func (h *half) write(b []byte, wait bool) (n int, err error) {
 		switch {
 		case h.writeErr != nil:
 			return n, h.writeErr
-		case h.writes.passed:
+		case h.writes.passed():
 			return n, os.ErrDeadlineExceeded
 		}
 		if room := min(h.max-len(h.buf), len(b)-n); room > 0 {
@@ -102,13 +102,14 @@ func (h *half) len() int {
 func (h *half) setReadDeadline(t time.Time) error  { return h.set(&h.reads, t) }
 func (h *half) setWriteDeadline(t time.Time) error { return h.set(&h.writes, t) }
 
-// deadline is the time after which one side's calls fail.
+// deadline is the time from which one side's calls fail. The clock decides, and
+// not the timer: of two timers for the same instant one fires first.
 type deadline struct {
-	passed bool
-	timer  *time.Timer
-	// turn tells a timer that was replaced while it fired that it is late.
-	turn int
+	at    time.Time // zero: none
+	timer *time.Timer
 }
+
+func (d *deadline) passed() bool { return !d.at.IsZero() && !time.Now().Before(d.at) }
 
 func (h *half) set(d *deadline, t time.Time) error {
 	h.mu.Lock()
@@ -117,24 +118,16 @@ func (h *half) set(d *deadline, t time.Time) error {
 		d.timer.Stop()
 		d.timer = nil
 	}
-	d.turn++
-	d.passed = false
+	d.at = t
 	h.change.Broadcast()
-	if t.IsZero() {
+	if t.IsZero() || d.passed() {
 		return nil
 	}
-	if !time.Now().Before(t) {
-		d.passed = true
-		return nil
-	}
-	turn := d.turn
+	// Late after a new deadline it wakes whoever waits for nothing.
 	d.timer = time.AfterFunc(time.Until(t), func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if d.turn == turn {
-			d.passed = true
-			h.change.Broadcast()
-		}
+		h.change.Broadcast()
 	})
 	return nil
 }

@@ -16,10 +16,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestConformance(t *testing.T) {
-	turnlogtest.Run(t, turnlogtest.Subject{
+func TestConformance(t *testing.T) { turnlogtest.Run(t, subject(0)) }
+
+// The same with a recent table so small that almost every commit moves rows.
+func TestConformanceWhileMoving(t *testing.T) { turnlogtest.Run(t, subject(6)) }
+
+func subject(recentRows int) turnlogtest.Subject {
+	return turnlogtest.Subject{
 		Open: func(dir string, o turnlogtest.Options) (turnlog.Store, error) {
-			options := store.Options{BallastBytes: o.BallastBytes, Now: o.Now}
+			options := store.Options{BallastBytes: o.BallastBytes, Now: o.Now, RecentRows: recentRows}
 			if o.Disk != nil {
 				options.VFS = o.Disk.Name()
 			}
@@ -52,5 +57,5 @@ func TestConformance(t *testing.T) {
 		},
 		PendingBytes: 20 << 20,
 		Ballast:      "ballast",
-	})
+	}
 }

@@ -13,15 +13,9 @@ import (
 // came: a commit for a hundred conversations touches a few pages there, and a
 // hundred in a table that is sorted by conversation. Upkeep moves the oldest to
 // the event table later, many at a time, so that those of a conversation come
-// to lie together.
-const (
-	// maxRecentRows and maxRecentBytes (of bodies) bound the table, which a
-	// start has to read.
-	maxRecentRows  = 4096
-	maxRecentBytes = 2 << 20
-	// moveRows is how many rows one Upkeep moves. Commits wait while it does.
-	moveRows = 1024
-)
+// to lie together. maxRecentBytes (of bodies) and Options.RecentRows bound the
+// table, which a start has to read.
+const maxRecentBytes = 2 << 20
 
 // recent says what is in the recent table. It is read by everybody and changed
 // by the writer, after its transaction: so a row is in the event table before it
@@ -29,6 +23,10 @@ const (
 type recent struct {
 	mu sync.RWMutex
 	of map[id.Conversation]span
+
+	// maxRows is the bound; a quarter of it is moved at once, and commits wait
+	// while it is.
+	maxRows int
 
 	// Only the writer uses these. order is the table, oldest first; added is
 	// what the open transaction put behind it, and heads the last seq of each
@@ -62,8 +60,8 @@ func (s span) after(seq int64, n int) []int64 {
 	return keys[:min(n, len(keys))]
 }
 
-func newRecent() *recent {
-	return &recent{of: map[id.Conversation]span{}, heads: map[id.Conversation]int64{}}
+func newRecent(maxRows int) *recent {
+	return &recent{maxRows: maxRows, of: map[id.Conversation]span{}, heads: map[id.Conversation]int64{}}
 }
 
 // get returns a conversation's part, and false when it has none.
@@ -116,10 +114,10 @@ func (r *recent) commit() {
 // oldest returns what Upkeep is to move; nothing while the table is within its
 // bounds.
 func (r *recent) oldest() []row {
-	if len(r.order) <= maxRecentRows && r.bytes <= maxRecentBytes {
+	if len(r.order) <= r.maxRows && r.bytes <= maxRecentBytes {
 		return nil
 	}
-	return r.order[:min(moveRows, len(r.order))]
+	return r.order[:min(max(1, r.maxRows/4), len(r.order))]
 }
 
 // moved is for the oldest rows, which are in the event table now, durably.

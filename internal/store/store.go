@@ -34,8 +34,10 @@ const (
 const (
 	// DefaultBallastBytes is kept free for closing runs on a full disk.
 	DefaultBallastBytes = 8 << 20
-	readers             = 4
-	busyMillis          = 5000
+	// DefaultRecentRows is what a start reads in a few milliseconds.
+	DefaultRecentRows = 4096
+	readers           = 4
+	busyMillis        = 5000
 )
 
 // Options are the choices of an Open. The zero value is what the product uses.
@@ -43,6 +45,9 @@ type Options struct {
 	// BallastBytes is the size of the ballast file; 0 means
 	// DefaultBallastBytes, a negative value no ballast.
 	BallastBytes int64
+	// RecentRows bounds the table that records are first written to, in
+	// rows; 0 means DefaultRecentRows. A quarter of it is moved at once.
+	RecentRows int
 	// VFS is the name of the SQLite file system that the database is on;
 	// empty means the operating system's.
 	VFS string
@@ -57,6 +62,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.BallastBytes == 0 {
 		o.BallastBytes = DefaultBallastBytes
+	}
+	if o.RecentRows == 0 {
+		o.RecentRows = DefaultRecentRows
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -115,7 +123,7 @@ func Open(dir string, options Options) (*DB, error) {
 	d := &DB{
 		dir: dir, options: options, lock: lock,
 		ballast: newBallast(filepath.Join(dir, ballastName), options),
-		recent:  newRecent(),
+		recent:  newRecent(options.RecentRows),
 		pool:    make(chan *conn, readers),
 		closed:  make(chan struct{}),
 	}

@@ -122,7 +122,7 @@ var outside = []struct {
 
 // testOnly may be imported by tests and test kits, and by nothing else.
 var testOnly = []string{
-	"github.com/google/go-cmp/", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/rogpeppe/go-internal/",
+	"github.com/google/go-cmp/", "go.uber.org/goleak", "github.com/rogpeppe/go-internal/",
 	"golang.org/x/tools/", "golang.org/x/sys/", "testing",
 }
 

@@ -44,34 +44,13 @@ func (s *Server) ServeNative(w http.ResponseWriter, r *http.Request, run turnlog
 	if reset {
 		w.Header().Set(ResetHeader, "true")
 	}
-	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	s.serveNative(w, r, &nativeReader{srv: s, run: run, after: after})
+	in := nativeReader{srv: s, run: run, after: after}
+	s.write(w, r, func(ctx context.Context, out bodyWriter) error { return out.copyNative(ctx, &in) })
 	return nil
-}
-
-// serveNative writes a run's records in the handler's goroutine.
-func (s *Server) serveNative(w http.ResponseWriter, r *http.Request, in *nativeReader) {
-	s.stats.attached.Add(1)
-	s.stats.followers.Add(1)
-	defer s.stats.followers.Add(-1)
-
-	out := bodyWriter{srv: s, w: w, ctl: http.NewResponseController(w)}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	stop := context.AfterFunc(s.ctx, func() {
-		cancel()
-		_ = out.ctl.SetWriteDeadline(time.Now())
-	})
-	defer stop()
-	if err := out.copyNative(ctx, in); err != nil {
-		s.stats.dropped.Add(1)
-		s.logger.Debug("follower dropped", "reason", err)
-		return
-	}
-	_ = out.ctl.SetWriteDeadline(time.Time{})
 }
 
 // copyNative writes all that in has, to the run's terminal. When the server

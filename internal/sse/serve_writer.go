@@ -22,6 +22,16 @@ type bodyWriter struct {
 // serve writes a run's stream in the handler's goroutine: over TLS, HTTP/2 and
 // HTTP/1.0, and to writers that don't let go of their connection.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, after int64, first []byte) {
+	in := reader{srv: s, run: run, after: after}
+	if run.Last == 0 {
+		in.stream = s.streamOf(run)
+	}
+	s.write(w, r, func(ctx context.Context, out bodyWriter) error { return out.copy(ctx, &in, first) })
+}
+
+// write lets body write the body of an answer. Its context, and the writing it
+// is in, end with the client's request and with the server.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, body func(context.Context, bodyWriter) error) {
 	s.stats.attached.Add(1)
 	s.stats.followers.Add(1)
 	defer s.stats.followers.Add(-1)
@@ -34,13 +44,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, run turnlog.RunIn
 		_ = out.ctl.SetWriteDeadline(time.Now())
 	})
 	defer stop()
-
-	in := reader{srv: s, run: run, after: after}
-	if run.Last == 0 {
-		in.stream = s.streamOf(run)
-	}
 	w.WriteHeader(http.StatusOK)
-	if err := out.copy(ctx, &in, first); err != nil {
+	if err := body(ctx, out); err != nil {
 		s.stats.dropped.Add(1)
 		s.logger.Debug("follower dropped", "reason", err)
 		return

@@ -607,6 +607,7 @@ func TestFirstClientLeaves(t *testing.T) {
 		return chat.Choice{Model: w.model, Name: "test/m"}, nil
 	}})
 	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
 	var wg sync.WaitGroup
 	for range 20 {
 		first := w.send("c", "", "hello")

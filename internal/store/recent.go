@@ -24,8 +24,6 @@ type recent struct {
 	mu sync.RWMutex
 	of map[id.Conversation]span
 
-	// maxRows is the bound; a quarter of it is moved at once, and commits wait
-	// while it is.
 	maxRows int
 
 	// Only the writer uses these. order is the table, oldest first; added is
@@ -111,13 +109,19 @@ func (r *recent) commit() {
 	r.forget()
 }
 
-// oldest returns what Upkeep is to move; nothing while the table is within its
-// bounds.
+// oldest returns what Upkeep is to move: nothing while the table is within its
+// bounds, else so much that a quarter of them is free again, however much the
+// last commit brought.
 func (r *recent) oldest() []row {
 	if len(r.order) <= r.maxRows && r.bytes <= maxRecentBytes {
 		return nil
 	}
-	return r.order[:min(max(1, r.maxRows/4), len(r.order))]
+	rows, bytes, n := len(r.order), r.bytes, 0
+	for ; rows > r.maxRows*3/4 || bytes > maxRecentBytes*3/4; n++ {
+		rows--
+		bytes -= r.order[n].bytes
+	}
+	return r.order[:n]
 }
 
 // moved is for the oldest rows, which are in the event table now, durably.

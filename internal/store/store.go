@@ -46,7 +46,8 @@ type Options struct {
 	// DefaultBallastBytes, a negative value no ballast.
 	BallastBytes int64
 	// RecentRows bounds the table that records are first written to, in
-	// rows; 0 means DefaultRecentRows. A quarter of it is moved at once.
+	// rows; 0 means DefaultRecentRows. At least a quarter of it is moved at
+	// once, and commits wait while it is.
 	RecentRows int
 	// VFS is the name of the SQLite file system that the database is on;
 	// empty means the operating system's.

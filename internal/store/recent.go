@@ -140,14 +140,23 @@ func (r *recent) moved(n int) {
 	r.order = r.order[n:]
 }
 
-// load reads what the recent table holds.
+// load reads what the recent table holds: nothing after a Close, at most what it
+// is bounded to otherwise.
 func (d *DB) load() error {
+	names := map[int64]id.Conversation{}
 	err := d.writer.each(func(v []driver.Value) (bool, error) {
-		r := row{asInt(v[0]), id.Conversation(asText(v[1])), asInt(v[2]), int(asInt(v[3]))}
-		d.recent.added = append(d.recent.added, r)
-		d.recent.last = r.key
+		conv := asInt(v[1])
+		if _, ok := names[conv]; !ok {
+			name, _, err := d.writer.text("SELECT cid FROM conversation WHERE id = ?", conv)
+			if err != nil {
+				return false, err
+			}
+			names[conv] = id.Conversation(name)
+		}
+		d.recent.last = asInt(v[0])
+		d.recent.added = append(d.recent.added, row{d.recent.last, names[conv], asInt(v[2]), int(asInt(v[3]))})
 		return true, nil
-	}, "SELECT r.id, c.cid, r.seq, length(r.body) FROM recent r JOIN conversation c ON c.id = r.conv ORDER BY r.id")
+	}, "SELECT id, conv, seq, length(body) FROM recent ORDER BY id")
 	d.recent.commit()
 	return err
 }

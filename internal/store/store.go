@@ -239,6 +239,12 @@ func (d *DB) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.writer != nil {
+		// So that the next start has nothing to read. If it can't be done,
+		// for want of space or because a later opening owns the database,
+		// nothing is lost.
+		if err := d.move(d.recent.order); err != nil && !errors.Is(err, turnlog.ErrFenced) {
+			d.options.Logger.Warn("recent records were not sorted in", "err", err)
+		}
 		errs = append(errs, d.writer.close())
 	}
 	d.writer = nil

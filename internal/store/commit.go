@@ -90,11 +90,19 @@ func (d *DB) put(g turnlog.Group) error {
 	if err != nil {
 		return err
 	}
+	// Many records of one conversation lie together as they are: they go
+	// where they stay at once, behind those that came before.
+	sorted := len(g.Records) >= d.recent.many()
+	if sorted {
+		if err := d.sortIn(g.Conversation); err != nil {
+			return err
+		}
+	}
 	for _, r := range g.Records {
 		if r.Seq != c.head+1 {
 			return fmt.Errorf("record %s-%d after %d: %w", g.Conversation, r.Seq, c.head, errSeq)
 		}
-		if err := d.putRecord(c, r); err != nil {
+		if err := d.putRecord(c, r, sorted); err != nil {
 			return fmt.Errorf("record %s-%d: %w", g.Conversation, r.Seq, err)
 		}
 		c.head = r.Seq
@@ -109,9 +117,12 @@ func (d *DB) put(g turnlog.Group) error {
 	return nil
 }
 
-const insertEvent = `INSERT INTO recent(id, conv, seq, at, kind, fact, run, msg, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const (
+	insertRecent = `INSERT INTO recent(conv, seq, at, kind, fact, run, msg, body, id) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertSorted = `INSERT INTO event(conv, seq, at, kind, fact, run, msg, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?)`
+)
 
-func (d *DB) putRecord(c *conversation, r event.Record) error {
+func (d *DB) putRecord(c *conversation, r event.Record, sorted bool) error {
 	spec, _ := event.Lookup(r.Kind)
 	var run *run
 	var runKey, msg, fact driver.Value
@@ -130,7 +141,13 @@ func (d *DB) putRecord(c *conversation, r event.Record) error {
 	if spec.Structural {
 		fact = int64(1)
 	}
-	err := d.writer.exec(insertEvent, d.recent.add(r), c.key, r.Seq, r.At.UnixMilli(), string(r.Kind), fact, runKey, msg, []byte(r.Body))
+	query := insertSorted
+	args := []driver.Value{c.key, r.Seq, r.At.UnixMilli(), string(r.Kind), fact, runKey, msg, []byte(r.Body)}
+	if !sorted {
+		query = insertRecent
+		args = append(args, d.recent.add(r))
+	}
+	err := d.writer.exec(query, args...)
 	if err != nil || !spec.Structural {
 		return err
 	}

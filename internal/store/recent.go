@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql/driver"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -34,6 +35,8 @@ type recent struct {
 	added []row
 	heads map[id.Conversation]int64
 	last  int64
+	// left are conversations whose rows the open transaction takes away.
+	left []id.Conversation
 }
 
 // row is a row of the recent table.
@@ -90,9 +93,13 @@ func (r *recent) head(name id.Conversation) (seq int64, ok bool) {
 	return s.last, ok
 }
 
+// many is how many records of one conversation in a commit are enough to put
+// them where they stay at once.
+func (r *recent) many() int { return max(2, r.maxRows/256) }
+
 // forget is for a transaction that came to nothing.
 func (r *recent) forget() {
-	r.added = r.added[:0]
+	r.added, r.left = r.added[:0], r.left[:0]
 	clear(r.heads)
 }
 
@@ -100,6 +107,7 @@ func (r *recent) forget() {
 func (r *recent) commit() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.drop(r.left)
 	for _, a := range r.added {
 		s := r.of[a.conversation]
 		r.of[a.conversation] = span{last: a.seq, keys: append(s.keys, a.key)}
@@ -107,6 +115,23 @@ func (r *recent) commit() {
 	}
 	r.order = append(r.order, r.added...)
 	r.forget()
+}
+
+// drop takes whole conversations out. mu is held.
+func (r *recent) drop(names []id.Conversation) {
+	if len(names) == 0 {
+		return
+	}
+	for _, name := range names {
+		delete(r.of, name)
+	}
+	r.order = slices.DeleteFunc(r.order, func(o row) bool {
+		_, stays := r.of[o.conversation]
+		if !stays {
+			r.bytes -= o.bytes
+		}
+		return !stays
+	})
 }
 
 // oldest returns what Upkeep is to move: nothing while the table is within its
@@ -161,6 +186,26 @@ func (d *DB) load() error {
 	return err
 }
 
+// sortIn takes a conversation's rows from the recent table to the event table,
+// in the open transaction.
+func (d *DB) sortIn(name id.Conversation) error {
+	s, ok := d.recent.of[name]
+	if !ok {
+		return nil
+	}
+	d.unmoved += 2*len(s.keys) + 4
+	d.recent.left = append(d.recent.left, name)
+	keys := keyList(s.keys)
+	if err := d.writer.exec(insertMoved, keys); err != nil {
+		return err
+	}
+	return d.writer.exec("DELETE FROM recent WHERE id IN (SELECT value FROM json_each(?))", keys)
+}
+
+const insertMoved = `INSERT INTO event(conv, seq, at, kind, fact, run, msg, body)
+	SELECT conv, seq, at, kind, fact, run, msg, body
+	FROM json_each(?) k CROSS JOIN recent r ON r.id = k.value`
+
 // move takes the oldest rows from the recent table to the event table, in one
 // transaction. d.mu is held.
 func (d *DB) move(rows []row) error {
@@ -179,9 +224,7 @@ func (d *DB) move(rows []row) error {
 	}
 	d.unmoved += len(rows) + 4*len(of)
 	err := d.transact(func() error {
-		if err := d.writer.exec(`INSERT INTO event(conv, seq, at, kind, fact, run, msg, body)
-			SELECT conv, seq, at, kind, fact, run, msg, body
-			FROM json_each(?) k CROSS JOIN recent r ON r.id = k.value`, keyList(keys)); err != nil {
+		if err := d.writer.exec(insertMoved, keyList(keys)); err != nil {
 			return err
 		}
 		return d.writer.exec("DELETE FROM recent WHERE id <= ?", rows[len(rows)-1].key)

@@ -93,6 +93,8 @@ type Settings struct {
 	Pinned   *bool   `json:"pinned,omitempty"`
 	Archived *bool   `json:"archived,omitempty"`
 	Model    *string `json:"model,omitempty"`
+	// Read is the seq up to which a person has seen the conversation.
+	Read *int64 `json:"read,omitempty"`
 }
 
 // Kind returns "settings".
@@ -106,6 +108,12 @@ type ConversationDeleted struct {
 
 // Kind returns "conversation_deleted".
 func (ConversationDeleted) Kind() Kind { return "conversation_deleted" }
+
+// ConversationRestored undoes the last ConversationDeleted.
+type ConversationRestored struct{}
+
+// Kind returns "conversation_restored".
+func (ConversationRestored) Kind() Kind { return "conversation_restored" }
 
 var (
 	sampleQueue    = Queue{Op: QueueAdd, Run: "r_2", Message: &sampleUserMessage, Request: sampleSHA256, Via: Via{Surface: "web"}}

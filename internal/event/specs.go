@@ -83,7 +83,7 @@ var specs = []Spec{
 	spec[ToolCall]("A tool call is complete and about to be run.", run|structural, sampleToolCall, sampleBadToolCall),
 	spec[ToolProgress]("Output of a tool while it runs.", run, ToolProgress{Call: "call_1", Note: "12 files"}),
 	spec[ApprovalRequest]("A call waits for a person's decision.", run|structural, sampleApprovalRequest),
-	spec[ApprovalResolved]("A call's request was decided, or ended without a decision.", run|structural, sampleApprovalResolved),
+	spec[ApprovalResolved]("A call's request was decided, or ended without a decision.", run|structural, sampleApprovalResolved, sampleApprovalEdited),
 	spec[ToolResult]("A tool call ended.", run|structural, sampleToolResult),
 	spec[Usage]("What the run took.", run|structural, sampleUsage),
 	spec[Cancelled]("A person stopped the run.", run|structural|terminal, Cancelled{By: "owner", Via: Via{Surface: "web"}}),
@@ -98,6 +98,7 @@ var specs = []Spec{
 	spec[ForkedFrom]("The conversation began as a copy of another's head.", structural, ForkedFrom{Conversation: "default", Message: "m_2", Seq: 41}),
 	spec[Settings]("Settings of the conversation changed.", structural, sampleSettings),
 	spec[ConversationDeleted]("Everything before it is hidden.", structural, ConversationDeleted{Via: Via{Surface: "web"}}),
+	spec[ConversationRestored]("Undoes conversation_deleted: what it hid is shown again.", structural, ConversationRestored{}),
 }
 
 var byKind = func() map[Kind]Spec {

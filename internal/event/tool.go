@@ -155,6 +155,11 @@ type ApprovalResolved struct {
 	Decision Decision    `json:"decision"`
 	By       string      `json:"by"`
 	Via      Via         `json:"via"`
+	// Args are the arguments that the call runs with where the person who
+	// allowed it changed them; left out otherwise.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Note is what that person wants the model to know.
+	Note string `json:"note,omitempty"`
 }
 
 // Kind returns "approval_resolved".
@@ -170,4 +175,5 @@ var (
 		Risk: RiskHigh, Reason: "runs a command", ExpiresAt: time.Date(2026, 1, 2, 3, 9, 5, 0, time.UTC),
 	}
 	sampleApprovalResolved = ApprovalResolved{Approval: "a_1", Decision: DecisionAllow, By: "owner", Via: Via{Surface: "web"}}
+	sampleApprovalEdited   = ApprovalResolved{Approval: "a_1", Decision: DecisionAllow, By: "owner", Via: Via{Surface: "web"}, Args: json.RawMessage(`{"command":"df -h"}`), Note: "in units that people read"}
 )

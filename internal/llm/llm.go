@@ -53,11 +53,23 @@ const (
 type Message struct {
 	Role Role
 	Text string
+	// Files are images and documents of a user message, sent as bytes before
+	// the text.
+	Files []File
 	// Calls are the tool calls of an assistant message, in order.
 	Calls []Call
 	// Result is what a tool message answers: the Call with the same
 	// Provider and ID. Its text is the message's Text.
 	Result *Call
+}
+
+// File is what goes to the model as bytes. They are shared: nobody changes them.
+type File struct {
+	Name string
+	// MIME is image/png, image/jpeg, image/gif, image/webp or
+	// application/pdf.
+	MIME string
+	Data []byte
 }
 
 // Call is a tool call as the provider must see it again.

@@ -100,11 +100,21 @@ func (l *Log) Run(ctx context.Context, r id.Run) (RunInfo, error) { return l.sto
 // Unfinished returns the runs without a terminal, oldest first.
 func (l *Log) Unfinished(ctx context.Context) ([]RunInfo, error) { return l.store.Unfinished(ctx) }
 
-// Conversations returns those that have rows, newest first, at most limit of
-// them.
-func (l *Log) Conversations(ctx context.Context, limit int) ([]ConversationInfo, error) {
-	return l.store.Conversations(ctx, limit)
+// Queued returns the runs whose message waits for its turn, oldest first.
+func (l *Log) Queued(ctx context.Context) ([]RunInfo, error) { return l.store.Queued(ctx) }
+
+// Approval looks a request for approval up; ErrNoApproval when there is none.
+func (l *Log) Approval(ctx context.Context, a id.Approval) (ApprovalInfo, error) {
+	return l.store.Approval(ctx, a)
 }
+
+// Conversations returns those that have rows and fit the query, newest first.
+func (l *Log) Conversations(ctx context.Context, q Query) ([]ConversationInfo, error) {
+	return l.store.Conversations(ctx, q)
+}
+
+// Doomed returns what was deleted, is not restored and is not erased yet.
+func (l *Log) Doomed(ctx context.Context) ([]Doomed, error) { return l.store.Doomed(ctx) }
 
 // HasRoom reports whether new runs may begin. After ErrFull it is false until
 // the disk has space again.

@@ -38,9 +38,31 @@ type Store interface {
 	Run(ctx context.Context, r id.Run) (RunInfo, error)
 	// Unfinished returns the runs without a terminal, oldest first.
 	Unfinished(ctx context.Context) ([]RunInfo, error)
-	// Conversations returns those that have rows, newest first, at most
-	// limit of them.
-	Conversations(ctx context.Context, limit int) ([]ConversationInfo, error)
+	// Queued returns the runs whose message waits, in the order in which
+	// they came: neither started nor dropped.
+	Queued(ctx context.Context) ([]RunInfo, error)
+	// Approval looks a request for approval up; ErrNoApproval when there is
+	// none.
+	Approval(ctx context.Context, a id.Approval) (ApprovalInfo, error)
+	// Conversations returns those that have rows and fit the query, newest
+	// first.
+	Conversations(ctx context.Context, q Query) ([]ConversationInfo, error)
+	// Doomed returns what was deleted, is not restored and is not erased
+	// yet, oldest first.
+	Doomed(ctx context.Context) ([]Doomed, error)
+
+	// Erase puts tombstones (event.Erased) in the place of records, in one
+	// durable transaction, and takes their text out of every index and page.
+	// Seq, time, run and message of a record stay; one that is a tombstone
+	// already is left alone. It returns the blobs that nothing refers to any
+	// more. Like Commit it is only called by Log, from its one goroutine.
+	Erase(ctx context.Context, c id.Conversation, e Erasure) (blobs []string, err error)
+	// Import writes a conversation's first records as they are, with their
+	// times: seqs from 1 without gaps, run ids that were never used.
+	// ErrExists when the conversation has records, errors of Commit
+	// otherwise. Like Commit it is only called by Log, from its one
+	// goroutine.
+	Import(ctx context.Context, g Group) error
 
 	// MakeRoom frees the ballast after ErrFull, so that runs can still be
 	// closed, and reports whether there was any to free.
@@ -93,9 +115,68 @@ type RunInfo struct {
 	// Request is the hash of the request that made it.
 	Request string
 	// First and Last are the seqs of its first start and its terminal;
-	// Last is 0 while it has none.
+	// First is 0 while its message waits in the queue or when that was
+	// dropped, Last while it has no terminal.
 	First, Last int64
+	// Queued is the seq of the fact that put its message into the queue, 0
+	// for a run that never waited; Dropped that of the fact that took it out
+	// unsent, 0 when nothing did.
+	Queued, Dropped int64
 }
+
+// ApprovalInfo is what the index knows of a request for approval.
+type ApprovalInfo struct {
+	Approval     id.Approval
+	Conversation id.Conversation
+	Run          id.Run
+	// Seq is that of the request, Resolved that of its resolution, 0 while it
+	// has none. Decision is what it came to, empty until then.
+	Seq, Resolved int64
+	Decision      event.Decision
+}
+
+// Doomed is a deletion that will be followed by an erasure.
+type Doomed struct {
+	Conversation id.Conversation
+	// Message is the user message that was deleted, empty for the whole
+	// conversation. Seq is the seq of the deletion, At its time in Unix
+	// milliseconds.
+	Message id.Message
+	Seq     int64
+	At      int64
+}
+
+// Erasure names the records of a conversation whose content goes.
+type Erasure struct {
+	// Seqs are single records; Runs names all records of these runs, also the
+	// facts of the queue about them; Through, if not 0, names every record up
+	// to that seq but conversation_deleted and conversation_restored.
+	Seqs    []int64
+	Runs    []id.Run
+	Through int64
+}
+
+// Query says which conversations are wanted. The zero value means all.
+type Query struct {
+	// Limit is the most that is returned; 0, or more than MaxConversations,
+	// means MaxConversations.
+	Limit int
+	// Before goes on after a line of an earlier answer: its Updated and Key.
+	// The zero value begins at the newest.
+	Before Place
+	// Project and Archived, if not nil, are what a conversation must have.
+	Project  *string
+	Archived *bool
+}
+
+// Place is where a conversation stands in the list.
+type Place struct {
+	Updated int64
+	Key     int64
+}
+
+// MaxConversations is the most that one query returns.
+const MaxConversations = 100_000
 
 // ConversationInfo is a line of the conversation list.
 type ConversationInfo struct {
@@ -107,6 +188,18 @@ type ConversationInfo struct {
 	Updated int64
 	// Rows counts questions and answers, as GET /chats/{id} lists them.
 	Rows int
+	// Key and Updated are its place in the list.
+	Key int64
+	// Pinned, Archived and Model are as the conversation's settings say.
+	Pinned, Archived bool
+	Model            string
+	// News is the seq of the last record that a person would call news, Read
+	// how far a person has seen: it is unread while News is greater.
+	News, Read int64
+	// Running is the run under way, empty for none.
+	Running id.Run
+	// Queued counts the messages that wait.
+	Queued int
 }
 
 // What callers branch on.
@@ -118,6 +211,10 @@ var (
 	ErrFull = errors.New("the disk is full")
 	// ErrNoRun means that no run has this id.
 	ErrNoRun = errors.New("no such run")
+	// ErrNoApproval means that no request for approval has this id.
+	ErrNoApproval = errors.New("no such request for approval")
+	// ErrExists means that the conversation has records already.
+	ErrExists = errors.New("the conversation is there already")
 	// ErrClosed means that the log was closed before the events were
 	// written.
 	ErrClosed = errors.New("the log is closed")

@@ -67,10 +67,15 @@ type Queue struct {
 	// Run is the run id that the queued request was given; empty for hold
 	// and resume, which concern the whole queue.
 	Run id.Run `json:"run,omitempty"`
-	// Message is the message as it will be logged; only with add and edit.
+	// Message is the message as it will be logged; only with add and edit. An
+	// edit keeps its id and the request's hash.
 	Message *UserMessage `json:"message,omitempty"`
-	Request string       `json:"request,omitempty"`
-	Via     Via          `json:"via"`
+	// RegenerateOf is set instead of Message where an answer is to be given
+	// again: the user message. NoTools turns tools off for the run.
+	RegenerateOf id.Message `json:"regenerate_of,omitempty"`
+	NoTools      bool       `json:"no_tools,omitempty"`
+	Request      string     `json:"request,omitempty"`
+	Via          Via        `json:"via"`
 }
 
 // Kind returns "queue".

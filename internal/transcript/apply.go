@@ -72,7 +72,9 @@ func (c *Conversation) applyFact(r event.Record, ev event.Event) {
 	case event.Settings:
 		c.settings(ev)
 	case event.ConversationDeleted:
-		*c = Conversation{ID: c.ID, Seq: c.Seq, Deleted: true, Updated: r.At, Broken: c.Broken, Unknown: c.Unknown, Erased: c.Erased}
+		c.hide(r)
+	case event.ConversationRestored:
+		c.unhide()
 	case event.Unknown:
 		c.Unknown++
 	default:
@@ -83,18 +85,71 @@ func (c *Conversation) applyFact(r event.Record, ev event.Event) {
 func (c *Conversation) userMessage(r event.Record, ev event.UserMessage) {
 	c.Deleted = false
 	c.Updated = r.At
+	c.Returned = nil
 	c.Turns = append(c.Turns, &Turn{User: ev, UserSeq: r.Seq, UserAt: r.At})
-	if !c.TitleSet && c.Title == "" {
-		c.Title = DefaultTitle(ev.Text)
+	c.retitle()
+}
+
+// retitle keeps the title of a conversation that nobody named: a question that
+// is deleted names nothing any more.
+func (c *Conversation) retitle() {
+	if c.TitleSet {
+		return
 	}
+	c.Title = ""
+	for _, t := range c.Turns {
+		if title := DefaultTitle(t.User.Text); !t.Deleted && title != "" {
+			c.Title = title
+			return
+		}
+	}
+}
+
+// hide takes everything away that came before. Runs stay known by their ids:
+// records of theirs that are still to come belong to no turn.
+func (c *Conversation) hide(r event.Record) {
+	*c = Conversation{
+		ID: c.ID, Seq: c.Seq, Deleted: true, Updated: r.At, Broken: c.Broken, Unknown: c.Unknown, Erased: c.Erased,
+		runs: c.runs, last: c.last,
+		hidden: &hidden{
+			turns: c.Turns, title: c.Title, titleSet: c.TitleSet, project: c.Project, model: c.Model,
+			pinned: c.Pinned, archived: c.Archived, forked: c.Forked, deletedAt: r.Seq,
+		},
+	}
+}
+
+// unhide brings back what the last deletion hid, before whatever came since.
+// What was named or set since then stays as it is.
+func (c *Conversation) unhide() {
+	h := c.hidden
+	if h == nil {
+		return
+	}
+	c.hidden = nil
+	c.Turns = append(h.turns[:len(h.turns):len(h.turns)], c.Turns...)
+	c.Deleted = len(c.Turns) == 0
+	if !c.TitleSet {
+		c.Title, c.TitleSet = h.title, h.titleSet
+	}
+	if c.Project == "" {
+		c.Project = h.project
+	}
+	if c.Model == "" {
+		c.Model = h.model
+	}
+	if c.Forked == nil {
+		c.Forked = h.forked
+	}
+	c.Pinned, c.Archived = c.Pinned || h.pinned, c.Archived || h.archived
+	c.retitle()
 }
 
 // MaxTitle is how many code points of the first prompt make a title.
 const MaxTitle = 48
 
-// DefaultTitle is the title of a conversation that nobody named: the first
-// MaxTitle code points of its first prompt that has any, with a space in the
-// place of each line break.
+// DefaultTitle is the title of a conversation that nobody named, made of its
+// first prompt that is not empty: the first MaxTitle code points, with a space
+// in the place of each line break.
 func DefaultTitle(prompt string) string {
 	prompt = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(prompt)
 	n := 0
@@ -120,6 +175,7 @@ func (c *Conversation) choose(r event.Record, ev event.VersionActive) {
 func (c *Conversation) markDeleted(message id.Message, deleted bool) {
 	if t := c.Turn(message); t != nil {
 		t.Deleted = deleted
+		c.retitle()
 	}
 }
 
@@ -139,15 +195,33 @@ func (c *Conversation) queue(r event.Record, ev event.Queue) {
 	}
 	i := slices.IndexFunc(c.Queue, func(q Queued) bool { return q.Run == ev.Run })
 	switch {
-	case ev.Op == event.QueueAdd && i < 0 && ev.Message != nil:
-		c.Queue = append(c.Queue, Queued{Run: ev.Run, Message: *ev.Message, Request: ev.Request, Seq: r.Seq})
+	case ev.Op == event.QueueAdd && i < 0 && (ev.Message != nil) != (ev.RegenerateOf != ""):
+		q := Queued{Run: ev.Run, RegenerateOf: ev.RegenerateOf, NoTools: ev.NoTools, Request: ev.Request, Via: ev.Via, Seq: r.Seq}
+		if ev.Message != nil {
+			q.Message = *ev.Message
+		}
+		c.Queue, c.Held = append(c.Queue, q), false
 	case ev.Op == event.QueueEdit && i >= 0 && ev.Message != nil:
-		c.Queue[i].Message, c.Queue[i].Request = *ev.Message, ev.Request
-	case (ev.Op == event.QueueRemove || ev.Op == event.QueueSend) && i >= 0:
+		c.Queue[i].Message = *ev.Message
+	case ev.Op == event.QueueRemove && i >= 0:
+		c.Returned = append(c.Returned, c.Queue[i])
+		c.Queue = slices.Delete(c.Queue, i, i+1)
+	case ev.Op == event.QueueSend && i >= 0:
 		c.Queue = slices.Delete(c.Queue, i, i+1)
 	default:
 		c.broken(r, "%s of run %s does not fit the queue", ev.Op, ev.Run)
 	}
+	if len(c.Queue) == 0 {
+		c.Held = false
+	}
+}
+
+// HoldsQueue reports whether a run that ended so keeps the messages behind it
+// waiting for a person: an error that the next run might meet too. A stop takes
+// them out of the queue, and an interrupted run had nothing wrong with it.
+func HoldsQueue(terminal event.Event) bool {
+	e, ok := terminal.(event.Error)
+	return ok && e.Type != event.ErrorEmpty && e.Type != event.ErrorNoAnswer && e.Code != event.CodeInterrupted
 }
 
 func (c *Conversation) settings(ev event.Settings) {
@@ -162,6 +236,9 @@ func (c *Conversation) settings(ev event.Settings) {
 	}
 	if ev.Model != nil {
 		c.Model = *ev.Model
+	}
+	if ev.Read != nil {
+		c.Read = *ev.Read
 	}
 }
 

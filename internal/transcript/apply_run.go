@@ -29,6 +29,7 @@ func (c *Conversation) applyRun(r event.Record, ev event.Event) {
 	c.runEvent(run, r, ev)
 	if run.Terminal != 0 {
 		c.Updated = r.At
+		c.Held = len(c.Queue) > 0 && HoldsQueue(ev)
 	}
 }
 

@@ -74,8 +74,14 @@ func phaseAtClose(parts []*Part) event.Phase {
 
 // resultAtClose tells people and the model what is known about a call.
 func resultAtClose(t *Tool, cause Cause) string {
+	return StopNote(cause, t.mayHaveRun())
+}
+
+// StopNote is what a call's result says that ended with its run: why, and
+// whether it may have had an effect.
+func StopNote(cause Cause, mayHaveRun bool) string {
 	end := " it may have run."
-	if !t.mayHaveRun() {
+	if !mayHaveRun {
 		end = " it did not run."
 	}
 	switch cause {

@@ -16,7 +16,9 @@ import (
 type Conversation struct {
 	ID  id.Conversation
 	Seq int64 // of the last record applied
-	// Title is empty until it was set or a first message came.
+	// Title is what a person or the agent called the conversation, or, while
+	// TitleSet is false, the default title of its first question that is not
+	// deleted; empty when there is none.
 	Title    string
 	TitleSet bool
 	Project  string
@@ -26,10 +28,16 @@ type Conversation struct {
 	Forked   *event.ForkedFrom
 	// Turns are in order of their user messages; deleted ones stay, marked.
 	Turns []*Turn
-	// Queue holds the messages that wait, in order; Held reports that they
-	// wait for a person.
-	Queue []Queued
-	Held  bool
+	// Read is the seq up to which a person has seen the conversation.
+	Read int64
+	// Queue holds the messages that wait, in order. Held reports that they
+	// wait for a person: the last run failed in a way that the next might
+	// too, and nobody has resumed the queue or sent something new since.
+	// Returned holds those that were taken out unsent since the last message
+	// was sent, so that their text can go back to where it was typed.
+	Queue    []Queued
+	Held     bool
+	Returned []Queued
 	// Deleted reports that nothing came after the last deletion.
 	Deleted bool
 
@@ -43,16 +51,34 @@ type Conversation struct {
 	// one line each; such a record is left out of the state.
 	Broken []string
 
-	runs map[id.Run]*Run
-	last *Run // the run that started last
+	runs   map[id.Run]*Run
+	last   *Run    // the run that started last
+	hidden *hidden // what the last deletion of the conversation hid
+}
+
+// hidden is what conversation_restored brings back.
+type hidden struct {
+	turns            []*Turn
+	title            string
+	titleSet         bool
+	project, model   string
+	pinned, archived bool
+	forked           *event.ForkedFrom
+	deletedAt        int64 // seq of the deletion
 }
 
 // Queued is a message that waits for the running turn.
 type Queued struct {
 	Run     id.Run
 	Message event.UserMessage
-	Request string
-	Seq     int64
+	// RegenerateOf is set, and Message is empty, for an answer that is to be
+	// given again.
+	RegenerateOf id.Message
+	NoTools      bool
+	Request      string
+	Via          event.Via
+	// Seq is that of the fact that put it into the queue.
+	Seq int64
 }
 
 // Turn is a user message and all it set off.

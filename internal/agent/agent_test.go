@@ -101,7 +101,7 @@ func finish(r event.Finish) llm.Chunk {
 	return llm.Chunk{Finish: &llm.Finish{Reason: r}}
 }
 
-func tool(index int, id, name, args string) llm.Chunk {
+func fragment(index int, id, name, args string) llm.Chunk {
 	return llm.Chunk{Tool: &llm.ToolFragment{Index: index, ID: id, Name: name, Args: args}}
 }
 
@@ -171,13 +171,13 @@ func TestRun(t *testing.T) {
 		"F3 reasoning only":        {[][]any{{thought("hm"), stop}}, "(reasoning:hm)", "error no_answer/reasoning_only"},
 		"filtered":                 {[][]any{{finish(event.FinishContentFilter)}}, "", "error internal/content_filter"},
 		"A4 broken off":            {[][]any{{text("The port is"), cut}}, "(answer:The port is)", "error internal/network"},
-		"C3 text tool text":        {[][]any{{text("Before."), tool(0, "x", "ls", "{}"), stop}, {text("After."), stop}}, "(commentary:Before.)[ls=failed](answer:After.)", "end stop"},
-		"C4 text after a draft":    {[][]any{{text("Creating"), tool(0, "x", "ls", "{}"), text(" done"), stop}, {text("Ok."), stop}}, "(commentary:Creating)[ls=failed](commentary: done)(answer:Ok.)", "end stop"},
-		"G1 two calls interleaved": {[][]any{{tool(0, "a", "add", `{"a":1`), tool(1, "b", "mul", `{"a":3`), tool(0, "", "", `}`), tool(1, "", "", `}`), stop}, {text("4"), stop}}, "[add=failed][mul=failed](answer:4)", "end stop"},
-		"G6 tools, no answer":      {[][]any{{tool(0, "a", "add", `{}`), stop}, {stop}}, "[add=failed]", "error no_answer/"},
-		"A2 failure after a tool":  {[][]any{{tool(0, "a", "add", `{}`), stop}, {text("Che"), cut}}, "[add=failed](answer:Che)", "error internal/network"},
-		"cut while drafting":       {[][]any{{text("Let me"), tool(0, "a", "add", `{"a`), cut}}, "(commentary:Let me)[add…]", "error internal/network"},
-		"endless tools":            {[][]any{{tool(0, "a", "add", `{}`), stop}}, strings.Repeat("[add=failed]", agent.MaxRounds), "error internal/tool_loop"},
+		"C3 text tool text":        {[][]any{{text("Before."), fragment(0, "x", "ls", "{}"), stop}, {text("After."), stop}}, "(commentary:Before.)[ls=failed](answer:After.)", "end stop"},
+		"C4 text after a draft":    {[][]any{{text("Creating"), fragment(0, "x", "ls", "{}"), text(" done"), stop}, {text("Ok."), stop}}, "(commentary:Creating)[ls=failed](commentary: done)(answer:Ok.)", "end stop"},
+		"G1 two calls interleaved": {[][]any{{fragment(0, "a", "add", `{"a":1`), fragment(1, "b", "mul", `{"a":3`), fragment(0, "", "", `}`), fragment(1, "", "", `}`), stop}, {text("4"), stop}}, "[add=failed][mul=failed](answer:4)", "end stop"},
+		"G6 tools, no answer":      {[][]any{{fragment(0, "a", "add", `{}`), stop}, {stop}}, "[add=failed]", "error no_answer/"},
+		"A2 failure after a tool":  {[][]any{{fragment(0, "a", "add", `{}`), stop}, {text("Che"), cut}}, "[add=failed](answer:Che)", "error internal/network"},
+		"cut while drafting":       {[][]any{{text("Let me"), fragment(0, "a", "add", `{"a`), cut}}, "(commentary:Let me)[add…]", "error internal/network"},
+		"endless tools":            {[][]any{{fragment(0, "a", "add", `{}`), stop}}, strings.Repeat("[add=failed]", agent.MaxRounds), "error internal/tool_loop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, terminal := perform(t, t.Context(), &model{rounds: tc.rounds})
@@ -208,7 +208,7 @@ func describe(terminal event.Event) string {
 
 func TestCancelAtEveryChunk(t *testing.T) {
 	rounds := [][]any{
-		{thought("so"), text("Let me "), text("look."), tool(0, "a", "ls", `{"p`), tool(0, "", "", `":1}`), finish(event.FinishStop)},
+		{thought("so"), text("Let me "), text("look."), fragment(0, "a", "ls", `{"p`), fragment(0, "", "", `":1}`), finish(event.FinishStop)},
 		{text("Found"), text(" it."), finish(event.FinishStop)},
 	}
 	causes := map[string]error{
@@ -284,7 +284,7 @@ func TestPanicClosesTheRun(t *testing.T) {
 // The next round is told what was said and called, under ids of ours.
 func TestNextRound(t *testing.T) {
 	m := &model{rounds: [][]any{
-		{text("Look. "), tool(0, "dup", "ls", `{"a":1}`), tool(1, "dup", "ls", `{`), finish(event.FinishStop)},
+		{text("Look. "), fragment(0, "dup", "ls", `{"a":1}`), fragment(1, "dup", "ls", `{`), finish(event.FinishStop)},
 		{text("Done."), finish(event.FinishStop)},
 	}}
 	perform(t, t.Context(), m)
@@ -303,7 +303,7 @@ func TestUsageAddsRounds(t *testing.T) {
 		return llm.Chunk{Usage: &llm.Usage{Input: in, Output: out, Reasoning: 1, Cached: 2}}
 	}
 	run, _ := perform(t, t.Context(), &model{rounds: [][]any{
-		{text("é"), tool(0, "a", "ls", `{}`), finish(event.FinishStop), use(7, 5)},
+		{text("é"), fragment(0, "a", "ls", `{}`), finish(event.FinishStop), use(7, 5)},
 		{text("ok"), finish(event.FinishStop), use(9, 3)},
 	}})
 	u := run.Usage

@@ -1,14 +1,26 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"verbatim/internal/event"
+	"verbatim/internal/id"
 	"verbatim/internal/llm"
 )
+
+// call is a tool call of the current round.
+type call struct {
+	id        id.Call
+	index     int
+	fragment  int // the provider's numbering inside the round
+	name      string
+	provider  json.RawMessage // what the provider needs back
+	args      []byte          // as the model wrote them
+	announced bool            // its tool_call is in the log
+	ended     bool            // its result is in the log
+	ran       bool            // it may have had an effect
+}
 
 // draft records more of a tool call while the model writes it. Text that is
 // open is commentary now, and is closed before the card opens.
@@ -21,7 +33,7 @@ func (r *running) draft(res *round, f llm.ToolFragment) error {
 		c.name = f.Name
 	}
 	if f.ID != "" {
-		c.provider = f.ID
+		c.provider, _ = json.Marshal(map[string]string{"id": f.ID})
 	}
 	d := event.ToolDrafting{Call: c.id, Index: c.index, Name: c.name, Offset: int64(len(c.args)), ArgsDelta: f.Args}
 	c.args = append(c.args, f.Args...)
@@ -41,55 +53,24 @@ func (r *running) callOf(res *round, fragment int) *call {
 	return c
 }
 
-// runCalls announces a round's calls, runs them, and returns what the next
-// round is told: the assistant's words and calls, then each result.
-func (r *running) runCalls(ctx context.Context, res *round) ([]llm.Message, error) {
-	said := llm.Message{Role: llm.RoleAssistant, Text: string(res.text)}
-	for _, c := range res.calls {
-		if err := r.announce(c); err != nil {
-			return nil, err
-		}
-		said.Calls = append(said.Calls, llm.Call{ID: c.wireID(), Name: c.name, Args: string(c.args)})
-	}
-	if err := r.rec.sync(); err != nil {
-		return nil, err
-	}
-	out := []llm.Message{said}
-	for i, c := range res.calls {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		output := fmt.Sprintf("There is no tool named %q.", c.name)
-		if err := r.result(c, false, output); err != nil {
-			return nil, err
-		}
-		r.open = r.open[1:]
-		out = append(out, llm.Message{Role: llm.RoleTool, Text: output, Result: &said.Calls[i]})
-	}
-	return out, nil
-}
-
+// announce records the complete call.
 func (r *running) announce(c *call) error {
-	e := event.ToolCall{Call: c.id, Index: c.index, Name: c.name}
-	// Providers write nothing for a call without arguments.
-	written := string(c.args)
-	if strings.TrimSpace(written) == "" {
-		written = "{}"
-	}
-	e.Args, e.ArgsText = event.NewArgs(written)
-	if c.provider != "" {
-		e.Provider, _ = json.Marshal(map[string]string{"id": c.provider})
-	}
+	e := event.ToolCall{Call: c.id, Index: c.index, Name: c.name, Provider: c.provider}
+	e.Args, e.ArgsText = event.NewArgs(c.written())
 	c.announced = true
 	return r.rec.record(e, len(c.args))
 }
 
-func (r *running) result(c *call, ok bool, output string) error {
-	return r.rec.record(event.ToolResult{
-		Call: c.id, Name: c.name, OK: ok, Output: output, OutputBytes: int64(len(output)),
-	}, len(output))
+// written is the argument text. Providers write nothing for a call without
+// arguments.
+func (c *call) written() string {
+	if written := string(c.args); strings.TrimSpace(written) != "" {
+		return written
+	}
+	return "{}"
 }
 
-// wireID is the id by which the provider is told of the call. It is our own,
-// which is unique: providers reuse theirs, and take any.
-func (c *call) wireID() string { return string(c.id) }
+// said is the call as the model is told of it again.
+func (c *call) said() llm.Call {
+	return llm.Call{ID: string(c.id), Name: c.name, Args: c.written(), Provider: c.provider}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -11,6 +13,8 @@ import (
 	"verbatim/internal/event"
 	"verbatim/internal/id"
 	"verbatim/internal/llm"
+	"verbatim/internal/tool"
+	"verbatim/internal/transcript"
 )
 
 // running is the state of one run. One goroutine owns it.
@@ -27,23 +31,17 @@ type running struct {
 	text      *segment  // open, or nil
 	reasoning *segment  // open, or nil
 	calls     int       // begun so far in the run
-	succeeded int       // calls that did what they should
-	open      []*call   // of the round, begun and without a result
+	open      []*call   // of the round, begun and maybe without a result
 	reasoned  bool      // a visible character of reasoning came
 	runHash   *segment  // over all text of the run
 	chars     int64     // code points of all text of the run
 	usage     event.Usage
-}
 
-// call is a tool call of the current round.
-type call struct {
-	id        id.Call
-	index     int
-	fragment  int // the provider's numbering inside the round
-	name      string
-	provider  string // the provider's own id
-	args      []byte
-	announced bool // its tool_call is in the log
+	// What the calls of a round use, several at once.
+	approvals Approvals
+	spool     func() (tool.Spool, error)
+	succeeded atomic.Int64 // calls that did what they should
+	log       *slog.Logger
 }
 
 // rounds calls the model until it answers, and returns the terminal.
@@ -215,7 +213,7 @@ func (r *running) finished(res *round) event.Event {
 	case r.calls > 0:
 		return event.Error{
 			Type: event.ErrorNoAnswer, Retryable: true,
-			Message: fmt.Sprintf("The tools ran, but no answer came back: %d of %d tool calls succeeded.", r.succeeded, r.calls),
+			Message: fmt.Sprintf("The tools ran, but no answer came back: %d of %d tool calls succeeded.", r.succeeded.Load(), r.calls),
 		}
 	case r.reasoned:
 		return event.Error{
@@ -255,7 +253,7 @@ func sentence(text string) string {
 	}
 	r, n := utf8.DecodeRuneInString(text)
 	text = string(unicode.ToUpper(r)) + text[n:]
-	if last, _ := utf8.DecodeLastRuneInString(text); unicode.IsLetter(last) || unicode.IsDigit(last) || last == ')' {
+	if last, _ := utf8.DecodeLastRuneInString(text); unicode.IsLetter(last) || unicode.IsDigit(last) || last == ')' || last == '"' {
 		text += "."
 	}
 	return text
@@ -270,8 +268,8 @@ func Interrupted() event.Error {
 }
 
 // close ends what is open, then the run.
-func (r *running) close(terminal event.Event) (event.Event, error) {
-	if err := r.closeParts(); err != nil {
+func (r *running) close(ctx context.Context, terminal event.Event) (event.Event, error) {
+	if err := r.closeParts(causeOf(ctx)); err != nil {
 		return nil, err
 	}
 	if r.job.Closing != nil {
@@ -288,7 +286,7 @@ func (r *running) close(terminal event.Event) (event.Event, error) {
 	return terminal, r.rec.sync()
 }
 
-func (r *running) closeParts() error {
+func (r *running) closeParts(cause transcript.Cause) error {
 	phase := event.PhaseAnswer
 	if len(r.open) > 0 {
 		phase = event.PhaseCommentary
@@ -297,10 +295,12 @@ func (r *running) closeParts() error {
 		return err
 	}
 	for _, c := range r.open {
-		if !c.announced {
+		if !c.announced || c.ended {
 			continue
 		}
-		if err := r.result(c, false, "The run ended before this call did; it may have run."); err != nil {
+		// Only a log that refused its result, and then took the close, or a
+		// stop before anything was asked, leaves such a call.
+		if err := r.result(&task{call: c}, false, transcript.StopNote(cause, c.ran), taken{}); err != nil {
 			return err
 		}
 	}

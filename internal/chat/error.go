@@ -15,6 +15,8 @@ const (
 	Conflict Code = "conflict"
 	// Mismatch: the run id was used for another request.
 	Mismatch Code = "mismatch"
+	// TooMany: what it would add to has its most already.
+	TooMany Code = "too_many"
 	// Full: the disk has no room for a new run.
 	Full Code = "full"
 	// Stopping: the process is shutting down.

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 
+	"verbatim/internal/agent"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
 	"verbatim/internal/llm"
@@ -40,30 +41,49 @@ func (s *Service) facts(ctx context.Context, c id.Conversation) (*transcript.Con
 // history returns what the model is to be told for a turn: as many of the turns
 // before it as fit the budget, newest kept, then the question. It is read from
 // the log each time. omitted counts the turns that did not fit.
-func (s *Service) history(ctx context.Context, state *transcript.Conversation, turn int, user *event.UserMessage, system string) (messages []llm.Message, omitted int, err error) {
-	kept, omitted := fit(state.Turns[:turn], s.opt.ContextTokens-estimate(len(system))-estimate(len(user.Text)))
+func (s *Service) history(ctx context.Context, state *transcript.Conversation, turn int, user *event.UserMessage, choice Choice) (messages []llm.Message, omitted int, err error) {
+	budget := s.opt.ContextTokens - estimate(len(choice.Request.System)) - estimate(len(user.Text)) - filesCost(user)
+	kept, omitted := fit(state.Turns[:turn], budget)
 	runs, err := s.readRuns(ctx, state.ID, kept)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, t := range kept {
-		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: t.User.Text})
+		asked, err := s.question(&t.User, t.files, choice)
+		if err != nil {
+			return nil, 0, err
+		}
+		messages = append(messages, asked)
 		if shown := t.Active(); shown != nil && runs.Run(shown.ID) != nil {
 			messages = append(messages, runMessages(runs.Run(shown.ID))...)
 		}
 	}
-	return append(messages, llm.Message{Role: llm.RoleUser, Text: user.Text}), omitted, nil
+	asked, err := s.question(user, true, choice)
+	return append(messages, asked), omitted, err
+}
+
+// keptTurn is a turn that the model is told of; files says whether those of its
+// question come along.
+type keptTurn struct {
+	*transcript.Turn
+	files bool
 }
 
 // fit returns the newest turns that fit a budget of tokens, in order. What a
-// turn costs is known from the facts, before its text is read. A turn that does
-// not fit ends the search: an older one that would is not told without it.
-func fit(turns []*transcript.Turn, budget int) (kept []*transcript.Turn, omitted int) {
+// turn costs is known from the facts, before its text is read. Files are left
+// out before words are. A turn that does not fit ends the search: an older one
+// that would is not told without it.
+func fit(turns []*transcript.Turn, budget int) (kept []keptTurn, omitted int) {
 	first := len(turns)
+	with := map[*transcript.Turn]bool{}
 	for first > 0 {
-		if !turns[first-1].Deleted {
-			if budget -= turnCost(turns[first-1]); budget < 0 {
+		if t := turns[first-1]; !t.Deleted {
+			if budget -= turnCost(t); budget < 0 {
 				break
+			}
+			if files := filesCost(&t.User); files <= budget {
+				budget -= files
+				with[t] = true
 			}
 		}
 		first--
@@ -74,7 +94,7 @@ func fit(turns []*transcript.Turn, budget int) (kept []*transcript.Turn, omitted
 		case i < first:
 			omitted++
 		default:
-			kept = append(kept, t)
+			kept = append(kept, keptTurn{t, with[t]})
 		}
 	}
 	return kept, omitted
@@ -100,7 +120,7 @@ func turnCost(t *transcript.Turn) int {
 
 // readRuns folds the runs that turns show, with their text. The turns are in
 // order, so one pass from the first question on has them all.
-func (s *Service) readRuns(ctx context.Context, c id.Conversation, turns []*transcript.Turn) (*transcript.Conversation, error) {
+func (s *Service) readRuns(ctx context.Context, c id.Conversation, turns []keptTurn) (*transcript.Conversation, error) {
 	state := &transcript.Conversation{ID: c}
 	if len(turns) == 0 {
 		return state, nil
@@ -179,5 +199,5 @@ func callMessages(t *transcript.Tool) (llm.Call, llm.Message) {
 	if t.Result != nil {
 		output = t.Result.Output
 	}
-	return call, llm.Message{Role: llm.RoleTool, Text: output, Result: &call}
+	return call, llm.Message{Role: llm.RoleTool, Text: agent.ResultText(output, t.Resolved), Result: &call}
 }

@@ -19,12 +19,17 @@ import (
 
 // Recover takes up what the last process left: a run of which nothing but its
 // start is stored is begun again, once, under the same id; any other is closed
-// as interrupted with all it had said. Call it once, before the first command.
-// When it returns every closed run is durable.
+// as interrupted with all it had said; then what waits in queues goes on, and
+// what was deleted is erased when its time comes. Call it once, before the first
+// command. When it returns every closed run is durable.
 func (s *Service) Recover(ctx context.Context) error {
 	left, err := s.opt.Log.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("list unfinished runs: %w", err)
+	}
+	queued, err := s.opt.Log.Queued(ctx)
+	if err != nil {
+		return fmt.Errorf("list queued runs: %w", err)
 	}
 	// All at once, so that their closings share the log's commits.
 	errs := make([]error, len(left))
@@ -37,7 +42,55 @@ func (s *Service) Recover(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
+	errs = append(errs, s.recoverQueues(ctx, queued))
+	s.all.Add(1)
+	go s.eraser()
 	return errors.Join(errs...)
+}
+
+// recoverQueues puts what waits back behind its conversation's run, and starts
+// the first where there is none and nobody needs to be asked.
+func (s *Service) recoverQueues(ctx context.Context, queued []turnlog.RunInfo) error {
+	seen := map[id.Conversation]bool{}
+	var errs []error
+	for _, info := range queued {
+		if seen[info.Conversation] {
+			continue
+		}
+		seen[info.Conversation] = true
+		if err := s.recoverQueue(ctx, info.Conversation); err != nil {
+			errs = append(errs, fmt.Errorf("recover queue of %s: %w", info.Conversation, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Service) recoverQueue(ctx context.Context, c id.Conversation) error {
+	l, release, err := s.enter(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer release()
+	state, err := s.facts(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for _, q := range state.Queue {
+		a := newActive(q.Run, c, q.Request)
+		a.info = turnlog.RunInfo{Run: q.Run, Conversation: c, Request: q.Request, Queued: q.Seq}
+		a.waits = &intent{regenerate: q.RegenerateOf, noTools: q.NoTools, via: q.Via, queued: true}
+		if q.RegenerateOf == "" {
+			a.waits.user = new(q.Message)
+		}
+		close(a.started)
+		s.runs[a.run] = a
+		l.waiting = append(l.waiting, a)
+	}
+	l.held = state.Held
+	s.mu.Unlock()
+	s.startWaiting(ctx, l)
+	return nil
 }
 
 func (s *Service) recoverRun(ctx context.Context, info turnlog.RunInfo) error {
@@ -84,24 +137,27 @@ func (s *Service) retry(ctx context.Context, info turnlog.RunInfo) error {
 	if turn == nil || turn.Deleted {
 		return errors.New("its turn is gone")
 	}
-	choice, failure := s.choose(ctx)
-	history, omitted, err := s.history(ctx, state, turnIndex(state, turn), &turn.User, choice.Request.System)
+	choice, failure := s.choose(ctx, state)
+	history, omitted, err := s.history(ctx, state, turnIndex(state, turn), &turn.User, choice)
 	if err != nil {
 		return err
 	}
 	again := run.Start
 	again.Retry, again.OmittedTurns, again.Model = true, omitted, choice.Name
+	l, release, err := s.enter(ctx, info.Conversation)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if _, err := s.opt.Log.Append(ctx, info.Conversation, turnlog.Draft{Run: info.Run, Message: info.Message, Event: again}); err != nil {
 		return err
 	}
 	a := newActive(info.Run, info.Conversation, info.Request)
-	a.info = info
 	s.mu.Lock()
-	s.runs[a.run], s.busy[a.conversation] = a, a
-	s.all.Add(1)
+	s.runs[a.run] = a
 	s.mu.Unlock()
 	choice.Request.Messages = history
-	s.launch(a, info, choice, failure)
+	s.launch(l, a, info, job{choice: choice, failure: failure, noTools: run.Start.NoTools})
 	close(a.started)
 	return nil
 }

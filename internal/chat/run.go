@@ -11,37 +11,73 @@ import (
 	"verbatim/internal/event"
 	"verbatim/internal/id"
 	"verbatim/internal/llm"
+	"verbatim/internal/transcript"
 	"verbatim/internal/turnlog"
 )
 
-// launch lets a run go whose start is durable; the claim's place in s.all passes
-// to the run's goroutine. failure, if not nil, is why no
-// model can be asked; the run then ends with it.
-func (s *Service) launch(a *active, info turnlog.RunInfo, choice Choice, failure error) {
+// job is what a run needs beside its place in the log.
+type job struct {
+	choice Choice
+	// failure, if not nil, is why no model can be asked; the run then ends
+	// with it.
+	failure error
+	noTools bool
+}
+
+// launch lets a run go whose start is durable. The lane's turn is held.
+func (s *Service) launch(l *lane, a *active, info turnlog.RunInfo, j job) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	a.cancel = cancel
-	model := choice.Model
-	if failure != nil {
-		model = broken{failure}
+	model := j.choice.Model
+	if j.failure != nil {
+		model = broken{j.failure}
 	}
-	job := agent.Job{
+	work := agent.Job{
 		Conversation: info.Conversation, Run: info.Run, Message: info.Message,
-		Model: model, ModelName: choice.Name, Request: choice.Request,
+		Model: model, ModelName: j.choice.Name, Request: j.choice.Request,
 		Closing: func() { close(a.closing) },
 	}
+	if !j.noTools {
+		work.Tools = s.opt.Tools
+	}
+	s.mu.Lock()
+	s.all.Add(1)
+	a.cancel, a.info = cancel, info
+	if a.waits != nil {
+		a.waits = nil
+		l.waiting = slices.DeleteFunc(l.waiting, func(w *active) bool { return w == a })
+	}
+	l.run = a
+	s.mu.Unlock()
 	go func() {
 		defer s.all.Done()
 		defer cancel(nil)
-		terminal, err := s.agent.Do(ctx, job)
+		terminal, err := s.agent.Do(ctx, work)
 		if err != nil {
 			terminal = s.closeRefused(a, info, err)
 		}
-		s.forget(a)
+		more := s.ended(l, a, terminal)
 		close(a.done)
 		if s.opt.Ended != nil && terminal != nil {
 			s.opt.Ended(terminal)
 		}
+		if more {
+			s.next(info.Conversation)
+		}
 	}()
+}
+
+// ended gives up the claims of a run that is over, and reports whether the next
+// one may start.
+func (s *Service) ended(l *lane, a *active, terminal event.Event) (more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.runs, a.run)
+	l.run = nil
+	l.held = l.held || terminal == nil || transcript.HoldsQueue(terminal)
+	l.held = l.held && len(l.waiting) > 0
+	more = len(l.waiting) > 0 && !l.held
+	s.tidy(l)
+	return more
 }
 
 // How long closing a run waits between two tries when the log refuses that too.
@@ -97,22 +133,10 @@ func refusedTerminal(cause error) event.Error {
 	}
 }
 
-// forget gives up the claims of a run that is over or never began.
-func (s *Service) forget(a *active) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.runs[a.run] == a {
-		delete(s.runs, a.run)
-	}
-	if s.busy[a.conversation] == a {
-		delete(s.busy, a.conversation)
-	}
-}
-
 // choose returns the model for a run. When none can be used the run still
 // starts, and ends with the reason where people look for the answer.
-func (s *Service) choose(ctx context.Context) (Choice, error) {
-	choice, err := s.opt.Choose(ctx)
+func (s *Service) choose(ctx context.Context, state *transcript.Conversation) (Choice, error) {
+	choice, err := s.opt.Choose(ctx, Want{Model: state.Model, Project: state.Project})
 	if err == nil {
 		return choice, nil
 	}
@@ -126,9 +150,10 @@ func (s *Service) choose(ctx context.Context) (Choice, error) {
 	return choice, f
 }
 
-// Cancel stops a run. It returns nil also when the run has ended, and
-// turnlog.ErrNoRun when there never was one. The run's terminal follows within a
-// moment; Cancel does not wait for it.
+// Cancel stops a run, and takes out of the queue what waits behind it; a run
+// that waits itself is taken out alone. It returns nil also when the run has
+// ended, and turnlog.ErrNoRun when there never was one. The run's terminal
+// follows within a moment; Cancel does not wait for it.
 func (s *Service) Cancel(ctx context.Context, run id.Run, by string, via event.Via) error {
 	s.mu.Lock()
 	a := s.runs[run]
@@ -142,22 +167,59 @@ func (s *Service) Cancel(ctx context.Context, run id.Run, by string, via event.V
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if a.cancel == nil {
-		// The claim came to nothing, or named a run that had ended.
+	if s.cancelAlone(a, by, via) {
+		return nil
+	}
+	l, release, err := s.enter(ctx, a.conversation)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if s.findWaiting(l, run) != nil {
+		return s.drop(ctx, l, []*active{a}, via)
+	}
+	if current, _ := s.current(l); current != a {
+		// It ended meanwhile, came to nothing, or named a run that had ended.
 		_, err := s.opt.Log.Run(ctx, run)
 		return err
 	}
+	return s.stopLane(ctx, l, event.Cancelled{By: by, Via: via})
+}
+
+// cancelAlone stops a run behind which nothing waits.
+func (s *Service) cancelAlone(a *active, by string, via event.Via) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lanes[a.conversation]
+	if l == nil || l.run != a || len(l.waiting) > 0 {
+		return false
+	}
 	a.cancel(&agent.Stop{Terminal: event.Cancelled{By: by, Via: via}})
-	return nil
+	return true
+}
+
+// stopLane takes out what waits, then stops the run: once that has ended, nothing
+// of the queue is sent. A queue that can't be emptied is held. The lane's turn is
+// held.
+func (s *Service) stopLane(ctx context.Context, l *lane, how event.Cancelled) error {
+	err := s.drop(ctx, l, s.waitingIn(l), how.Via)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.held = err != nil
+	if l.run != nil {
+		l.run.cancel(&agent.Stop{Terminal: how})
+	}
+	return err
 }
 
 // Stop ends the service: no new runs begin, those under way may end by
-// themselves until ctx ends, and the rest are closed as interrupted. It returns
-// when no run is left.
+// themselves until ctx ends, and the rest are closed as interrupted. What waits
+// in queues stays there for the next start. It returns when no run is left.
 func (s *Service) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
+	s.endOnce.Do(func() { close(s.ending) })
 	done := make(chan struct{})
 	go func() {
 		s.all.Wait()
@@ -174,8 +236,11 @@ func (s *Service) Stop(ctx context.Context) error {
 	s.mu.Unlock()
 	for _, a := range left {
 		<-a.started
-		if a.cancel != nil {
-			a.cancel(&agent.Stop{Terminal: agent.Interrupted()})
+		s.mu.Lock()
+		cancel := a.cancel
+		s.mu.Unlock()
+		if cancel != nil {
+			cancel(&agent.Stop{Terminal: agent.Interrupted()})
 		}
 	}
 	<-done

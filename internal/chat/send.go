@@ -6,14 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"verbatim/internal/attachment"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
-	"verbatim/internal/transcript"
 	"verbatim/internal/turnlog"
 )
 
@@ -26,20 +25,26 @@ type SendRequest struct {
 	// Run is the client's id for the run; empty to have one minted.
 	Run    id.Run
 	Prompt string
+	// Files come with the message; at most attachment.MaxFiles.
+	Files []attachment.File
+	// Attached are files of the log that come with the message again, such as
+	// those of a message that was edited.
+	Attached []event.Attachment
 	// NoTools turns tools off for this run.
 	NoTools bool
-	// RegenerateOf is the row of the user message to answer again, nil for
-	// a new message.
-	RegenerateOf *int
-	Via          event.Via
+	// Regenerate is the question to answer again, nil for a new message.
+	Regenerate *Target
+	Via        event.Via
 	// Client is the sender's own id for the message.
 	Client string
 }
 
-// Send commits the message and the start of its run, then starts the run. A
-// known run id with the same request returns that run and starts nothing; with
-// another it is refused as Mismatch. Other refusals: Invalid, Missing,
-// Conflict (the conversation has a run), Full, Stopping.
+// Send commits the message and the start of its run, then starts the run; in a
+// conversation that is being answered it commits the message to the queue, and
+// the run starts when its turn comes. A known run id with the same request
+// returns that run and starts nothing; with another it is refused as Mismatch.
+// Other refusals: Invalid, Missing, Conflict (rows moved since, or the last run
+// could not be stored to its end), TooMany (the queue is full), Full, Stopping.
 func (s *Service) Send(ctx context.Context, req SendRequest) (turnlog.RunInfo, error) {
 	if err := req.check(); err != nil {
 		return turnlog.RunInfo{}, err
@@ -47,15 +52,16 @@ func (s *Service) Send(ctx context.Context, req SendRequest) (turnlog.RunInfo, e
 	if req.Run == "" {
 		req.Run = s.opt.Mint.Run()
 	}
+	request := req.hash()
 	for {
-		a, mine, err := s.claimRun(req)
+		a, mine, err := s.claimRun(req.Run, req.Conversation, request)
 		if err != nil {
 			return turnlog.RunInfo{}, err
 		}
 		if mine {
 			return s.beginClaimed(ctx, a, req)
 		}
-		info, err := s.attach(ctx, a, req)
+		info, err := s.attach(ctx, a, request)
 		// The client that had the claim may have gone away before anything
 		// began; then the claim is free again.
 		if !isEnded(err) || ctx.Err() != nil {
@@ -68,15 +74,18 @@ func isEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// beginClaimed starts the run, or gives the claim up.
+// beginClaimed starts or queues the run, or gives the claim up.
 func (s *Service) beginClaimed(ctx context.Context, a *active, req SendRequest) (turnlog.RunInfo, error) {
-	a.info, a.err = s.begin(ctx, a, req)
-	if a.cancel == nil {
-		s.forget(a)
-		s.all.Done()
+	defer s.all.Done()
+	info, err := s.begin(ctx, a, req)
+	s.mu.Lock()
+	a.info, a.err = info, err
+	if a.cancel == nil && a.waits == nil {
+		delete(s.runs, a.run)
 	}
+	s.mu.Unlock()
 	close(a.started)
-	return a.info, a.err
+	return info, err
 }
 
 func (r SendRequest) check() *Error {
@@ -85,11 +94,21 @@ func (r SendRequest) check() *Error {
 		return refuse(Invalid, "The chat id may only have letters, digits, dot, dash and underscore, at most %d of them.", id.MaxBytes)
 	case r.Run != "" && !id.Valid(string(r.Run)):
 		return refuse(Invalid, "The run id may only have letters, digits, dot, dash and underscore, at most %d of them.", id.MaxBytes)
-	case len(r.Prompt) > MaxPromptBytes:
+	case r.Regenerate != nil:
+		return nil
+	case len(r.Files)+len(r.Attached) > attachment.MaxFiles:
+		return refuse(Invalid, "A message takes at most %d files; send the others with the next one.", attachment.MaxFiles)
+	}
+	return checkPrompt(r.Prompt, len(r.Files)+len(r.Attached))
+}
+
+func checkPrompt(text string, files int) *Error {
+	switch {
+	case len(text) > MaxPromptBytes:
 		return refuse(Invalid, "The message is longer than 1 MiB; send a shorter one.")
-	case !utf8.ValidString(r.Prompt):
+	case !utf8.ValidString(text):
 		return refuse(Invalid, "The message is not valid UTF-8.")
-	case r.RegenerateOf == nil && strings.IndexFunc(r.Prompt, isInk) < 0:
+	case files == 0 && strings.IndexFunc(text, isInk) < 0:
 		return refuse(Invalid, "The message is empty; write something.")
 	}
 	return nil
@@ -99,58 +118,71 @@ func isInk(r rune) bool { return !unicode.IsSpace(r) }
 
 // hash names the request: the same id with another hash is another request.
 func (r SendRequest) hash() string {
-	b, _ := json.Marshal(struct {
+	files := make([][2]string, 0, len(r.Files)+len(r.Attached))
+	for _, f := range r.Files {
+		sum := sha256.Sum256(f.Data)
+		files = append(files, [2]string{f.Name, hex.EncodeToString(sum[:])})
+	}
+	for _, f := range r.Attached {
+		files = append(files, [2]string{f.Name, f.Blob})
+	}
+	named := struct {
 		Conversation id.Conversation
 		Prompt       string
 		NoTools      bool
-		RegenerateOf *int
-	}{r.Conversation, r.Prompt, r.NoTools, r.RegenerateOf})
+		RegenerateOf *Target     `json:",omitempty"`
+		Files        [][2]string `json:",omitempty"`
+	}{r.Conversation, r.Prompt, r.NoTools, r.Regenerate, files}
+	if r.Regenerate != nil {
+		// The words of the question are not part of the request: some clients
+		// repeat them, some don't.
+		named.Prompt = ""
+	}
+	b, _ := json.Marshal(named)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
 // claimRun takes the run id, or returns the one who has it.
-func (s *Service) claimRun(req SendRequest) (a *active, mine bool, err error) {
+func (s *Service) claimRun(run id.Run, c id.Conversation, request string) (a *active, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a := s.runs[req.Run]; a != nil {
+	if a := s.runs[run]; a != nil {
 		return a, false, nil
 	}
 	if s.stopping {
-		return nil, false, refuse(Stopping, "Verbatim is shutting down; try again in a moment.")
+		return nil, false, stopping()
 	}
-	a = newActive(req.Run, req.Conversation, req.hash())
-	s.runs[req.Run] = a
+	a = newActive(run, c, request)
+	s.runs[run] = a
 	s.all.Add(1)
 	return a, true, nil
 }
 
-func newActive(run id.Run, c id.Conversation, request string) *active {
-	return &active{
-		run: run, conversation: c, request: request,
-		started: make(chan struct{}), closing: make(chan struct{}), stuck: make(chan struct{}), done: make(chan struct{}),
-	}
+func stopping() *Error {
+	return refuse(Stopping, "Verbatim is shutting down; try again in a moment.")
 }
 
-// attach waits until the run of the same id has started. Of one that is about
-// to end it waits for the end: its client may have seen it, and must be told.
-func (s *Service) attach(ctx context.Context, a *active, req SendRequest) (turnlog.RunInfo, error) {
-	if a.request != req.hash() {
-		return turnlog.RunInfo{}, mismatch(req.Run)
+// attach waits until the run of the same id has started or waits in the queue.
+// Of one that is about to end it waits for the end: its client may have seen it,
+// and must be told.
+func (s *Service) attach(ctx context.Context, a *active, request string) (turnlog.RunInfo, error) {
+	if a.request != request {
+		return turnlog.RunInfo{}, mismatch(a.run)
 	}
 	select {
 	case <-a.started:
 	case <-ctx.Done():
 		return turnlog.RunInfo{}, ctx.Err()
 	}
-	select {
-	case <-a.closing:
-	default:
+	if !isClosed(a.closing) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		return a.info, a.err
 	}
 	select {
 	case <-a.done:
-		return s.opt.Log.Run(ctx, req.Run)
+		return s.opt.Log.Run(ctx, a.run)
 	case <-ctx.Done():
 		return turnlog.RunInfo{}, ctx.Err()
 	}
@@ -160,158 +192,104 @@ func mismatch(run id.Run) *Error {
 	return refuse(Mismatch, "The run id %s belongs to another request; use a new one.", run)
 }
 
-// begin finds out whether the run is known, and starts it if it is not.
+// begin finds out whether the run is known, and starts or queues it if it is
+// not.
 func (s *Service) begin(ctx context.Context, a *active, req SendRequest) (turnlog.RunInfo, error) {
 	info, err := s.opt.Log.Run(ctx, req.Run)
-	switch {
-	case err == nil && info.Request != a.request:
-		return turnlog.RunInfo{}, mismatch(req.Run)
-	case err == nil:
-		return info, nil
-	case !errors.Is(err, turnlog.ErrNoRun):
-		return turnlog.RunInfo{}, err
+	if !errors.Is(err, turnlog.ErrNoRun) {
+		return s.known(ctx, info, a.request, err)
 	}
 	if !s.opt.Log.HasRoom() {
 		return turnlog.RunInfo{}, full()
 	}
-	if err := s.claimConversation(ctx, a); err != nil {
+	l, release, err := s.enter(ctx, req.Conversation)
+	if err != nil {
+		return turnlog.RunInfo{}, err
+	}
+	defer release()
+	if err := s.settled(ctx, l); err != nil {
 		return turnlog.RunInfo{}, err
 	}
 	// From here on the client may go away: what it sent is taken.
-	return s.start(context.WithoutCancel(ctx), a, req)
+	ctx = context.WithoutCancel(ctx)
+	state, err := s.facts(ctx, req.Conversation)
+	if err != nil {
+		return turnlog.RunInfo{}, err
+	}
+	in, err := s.intend(ctx, state, a, req)
+	if err != nil {
+		return turnlog.RunInfo{}, err
+	}
+	run, waiting := s.current(l)
+	if run == nil && waiting == 0 {
+		return s.start(ctx, l, a, state, in)
+	}
+	if err := s.enqueue(ctx, l, a, in); err != nil {
+		return turnlog.RunInfo{}, err
+	}
+	if run == nil {
+		s.startWaiting(ctx, l)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return a.info, nil
+}
+
+// known answers for a run that the log has.
+func (s *Service) known(ctx context.Context, info turnlog.RunInfo, request string, err error) (turnlog.RunInfo, error) {
+	if err != nil {
+		return turnlog.RunInfo{}, err
+	}
+	if info.Request != request {
+		return turnlog.RunInfo{}, mismatch(info.Run)
+	}
+	gone, err := s.isDeleted(ctx, info)
+	if err == nil && gone {
+		err = refuse(Missing, "The message of run %s was deleted.", info.Run)
+	}
+	return info, err
+}
+
+// isDeleted reports whether a run's turn was deleted. Nearly always nothing was
+// deleted after the run, and a look at the facts behind it tells.
+func (s *Service) isDeleted(ctx context.Context, info turnlog.RunInfo) (bool, error) {
+	for at := max(info.First, info.Queued); ; {
+		records, err := s.opt.Log.Facts(ctx, info.Conversation, at, turnlog.Limit{})
+		if err != nil || len(records) == 0 {
+			return false, err
+		}
+		for _, r := range records {
+			switch r.Kind {
+			case event.MessageDeleted{}.Kind(), event.ConversationDeleted{}.Kind():
+				state, err := s.facts(ctx, info.Conversation)
+				if err != nil {
+					return false, err
+				}
+				t := turnOf(state, info.Run)
+				return info.First > 0 && (t == nil || t.Deleted), nil
+			}
+			at = r.Seq
+		}
+	}
 }
 
 func full() *Error {
 	return refuse(Full, "The disk is full, so nothing new can be stored; what is there is kept. Free some space, then send again.")
 }
 
-// claimConversation makes a the conversation's one run. A run that is already
-// writing its terminal is waited for: its client may have seen the end.
-func (s *Service) claimConversation(ctx context.Context, a *active) error {
-	for {
-		s.mu.Lock()
-		other := s.busy[a.conversation]
-		if other == nil {
-			s.busy[a.conversation] = a
-			s.mu.Unlock()
-			return nil
-		}
-		s.mu.Unlock()
-		if err := other.over(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// over waits for the end of a run that is ending, and refuses to wait for any
-// other.
-func (a *active) over(ctx context.Context) error {
-	if !isClosed(a.closing) {
-		return refuse(Conflict, "This conversation is still being answered; wait for the end or stop it, then send again.")
+// settled waits for the end of a run that is writing its terminal: its client
+// may have seen the end.
+func (s *Service) settled(ctx context.Context, l *lane) error {
+	run, _ := s.current(l)
+	if run == nil || !isClosed(run.closing) {
+		return nil
 	}
 	select {
-	case <-a.done:
+	case <-run.done:
 		return nil
-	case <-a.stuck:
+	case <-run.stuck:
 		return refuse(Conflict, "The last answer in this conversation could not be stored to its end yet; look at the disk, then send again.")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// start builds the context, commits the message and the start, and lets the
-// run go.
-func (s *Service) start(ctx context.Context, a *active, req SendRequest) (turnlog.RunInfo, error) {
-	state, err := s.facts(ctx, req.Conversation)
-	if err != nil {
-		return turnlog.RunInfo{}, err
-	}
-	p := plan{state: state, req: req, message: s.opt.Mint.Message()}
-	if err := p.aim(s.opt.Mint); err != nil {
-		return turnlog.RunInfo{}, err
-	}
-	choice, failure := s.choose(ctx)
-	p.start.Model = choice.Name
-	p.start.Request, p.start.NoTools = a.request, req.NoTools
-	history, omitted, err := s.history(ctx, state, p.turn, p.user, choice.Request.System)
-	if err != nil {
-		return turnlog.RunInfo{}, err
-	}
-	p.start.OmittedTurns = omitted
-	records, err := s.opt.Log.Append(ctx, req.Conversation, p.drafts(a.run)...)
-	if errors.Is(err, turnlog.ErrFull) {
-		return turnlog.RunInfo{}, full()
-	}
-	if err != nil {
-		return turnlog.RunInfo{}, fmt.Errorf("start run: %w", err)
-	}
-	info := turnlog.RunInfo{
-		Run: a.run, Conversation: req.Conversation, Message: p.message,
-		Request: a.request, First: records[len(records)-1].Seq,
-	}
-	choice.Request.Messages = history
-	s.launch(a, info, choice, failure)
-	return info, nil
-}
-
-// plan is what a request comes to in the state of its conversation.
-type plan struct {
-	state   *transcript.Conversation
-	req     SendRequest
-	message id.Message         // the assistant message
-	turn    int                // of state.Turns; len(state.Turns) for a new one
-	user    *event.UserMessage // what is answered
-	start   event.Start
-}
-
-// aim finds the turn that the request is about.
-func (p *plan) aim(mint id.Mint) error {
-	if p.req.RegenerateOf == nil {
-		p.turn = len(p.state.Turns)
-		p.user = &event.UserMessage{Message: mint.Message(), Text: p.req.Prompt, Client: p.req.Client, Via: p.req.Via}
-		p.start.Version = 1
-		return nil
-	}
-	rows := p.state.Rows()
-	n := *p.req.RegenerateOf
-	if n < 0 || n >= len(rows) {
-		return refuse(Missing, "There is no message %d in this chat to answer again.", n)
-	}
-	if rows[n].Role != transcript.RoleUser {
-		return refuse(Invalid, "Message %d is an answer; name the question before it.", n)
-	}
-	turn := rows[n].Turn
-	p.turn = turnIndex(p.state, turn)
-	p.user = &turn.User
-	p.start.RegenerateOf, p.start.Version = turn.User.Message, len(turn.Runs)+1
-	if turn.Message != "" {
-		p.message = turn.Message
-	}
-	return nil
-}
-
-func turnIndex(state *transcript.Conversation, turn *transcript.Turn) int {
-	for i, t := range state.Turns {
-		if t == turn {
-			return i
-		}
-	}
-	return len(state.Turns)
-}
-
-func (p *plan) drafts(run id.Run) []turnlog.Draft {
-	start := turnlog.Draft{Run: run, Message: p.message, Event: p.start}
-	if p.start.RegenerateOf != "" {
-		return []turnlog.Draft{start}
-	}
-	return []turnlog.Draft{{Event: *p.user}, start}
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -26,24 +28,6 @@ type Settings struct {
 	Defaults map[string]any
 }
 
-// setting is what is fixed about a key.
-type setting struct {
-	check  func(v json.RawMessage) error
-	secret bool
-}
-
-// settingKeys are the settings that this version acts on.
-var settingKeys = map[string]setting{
-	"model":            {check: text(200)},
-	"temperature":      {check: number(0, 2)},
-	"top_p":            {check: number(0, 1)},
-	"max_tokens":       {check: whole(1, 1<<31)},
-	"reasoning_effort": {check: oneOf("minimal", "low", "medium", "high")},
-	"system_prompt":    {check: text(100_000)},
-	"base_url":         {check: webAddress},
-	"api_key":          {check: text(1000), secret: true},
-}
-
 // Get returns every setting with its value. A secret is never returned: KEY_set
 // says whether there is one.
 func (s *Settings) Get(ctx context.Context) (map[string]any, error) {
@@ -52,19 +36,66 @@ func (s *Settings) Get(ctx context.Context) (map[string]any, error) {
 		return nil, err
 	}
 	out := map[string]any{}
-	for key, spec := range settingKeys {
-		v, ok := set[key]
+	for _, spec := range SettingTable() {
+		v, ok := set[spec.Key]
+		configured := s.configured(spec)
 		switch {
-		case spec.secret:
-			d, _ := s.Defaults[key].(string)
-			out[key+"_set"] = ok || d != ""
+		case spec.Secret:
+			d, _ := configured.(string)
+			out[spec.Key+"_set"] = ok || d != ""
 		case ok:
-			out[key] = v
+			out[spec.Key] = v
 		default:
-			out[key] = s.Defaults[key]
+			out[spec.Key] = configured
 		}
 	}
 	return out, nil
+}
+
+// configured is a setting's value where nobody has set it.
+func (s *Settings) configured(spec SettingSpec) any {
+	if v, ok := s.Defaults[spec.Key]; ok && !isNil(v) {
+		return v
+	}
+	return spec.Default
+}
+
+// isNil also knows pointers without a value.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && r.IsNil()
+}
+
+// Value reads one setting that is not a secret into v, which is a pointer.
+func (s *Settings) Value(ctx context.Context, key string, v any) error {
+	all, err := s.Get(ctx)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(all[key])
+	if err != nil {
+		return fmt.Errorf("setting %s: %w", key, err)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("setting %s: %w", key, err)
+	}
+	return nil
+}
+
+// Schema returns the table of settings with the defaults of this process.
+// Secrets have none.
+func (s *Settings) Schema() []SettingSpec {
+	table := SettingTable()
+	for i := range table {
+		table[i].Default = s.configured(table[i])
+		if table[i].Secret {
+			table[i].Default = nil
+		}
+	}
+	return table
 }
 
 // Values returns what is set, secrets too, for the program's own use.
@@ -85,7 +116,7 @@ func (s *Settings) Values(ctx context.Context) (map[string]json.RawMessage, erro
 func (s *Settings) Set(ctx context.Context, patch map[string]json.RawMessage) error {
 	changes := make(map[string]*string, len(patch))
 	for key, v := range patch {
-		spec, ok := settingKeys[key]
+		spec, ok := settingOf(key)
 		if !ok {
 			return refuse(Invalid, "There is no setting %q.", key)
 		}
@@ -93,8 +124,8 @@ func (s *Settings) Set(ctx context.Context, patch map[string]json.RawMessage) er
 			changes[key] = nil
 			continue
 		}
-		if err := spec.check(v); err != nil {
-			return refuse(Invalid, "The setting %s must be %s.", key, err)
+		if want := spec.wrong(v); want != "" {
+			return refuse(Invalid, "The setting %s must be %s.", key, want)
 		}
 		changes[key] = new(string(v))
 	}
@@ -108,52 +139,59 @@ func isNull(v json.RawMessage) bool {
 	return len(v) == 0 || bytes.Equal(bytes.TrimSpace(v), []byte("null"))
 }
 
-// The checks return what the value should have been, as an error.
-
-func text(maxBytes int) func(json.RawMessage) error {
-	return func(v json.RawMessage) error {
-		var s string
-		if json.Unmarshal(v, &s) != nil || len(s) > maxBytes {
-			return fmt.Errorf("text of at most %d bytes", maxBytes)
+func settingOf(key string) (SettingSpec, bool) {
+	for _, spec := range SettingTable() {
+		if spec.Key == key {
+			return spec, true
 		}
-		return nil
 	}
+	return SettingSpec{}, false
 }
 
-func number(low, high float64) func(json.RawMessage) error {
-	return func(v json.RawMessage) error {
-		var n float64
-		if json.Unmarshal(v, &n) != nil || n < low || n > high {
-			return fmt.Errorf("a number from %g to %g", low, high)
+// wrong returns what a value should have been, empty when it is right.
+func (spec SettingSpec) wrong(v json.RawMessage) string {
+	switch spec.Type {
+	case "boolean":
+		return wrongUnless(isA[bool](v), "true or false")
+	case "number":
+		return spec.wrongNumber(v)
+	case "integer":
+		if !isA[int64](v) {
+			return fmt.Sprintf("a whole number from %.0f to %.0f", *spec.Min, *spec.Max)
 		}
-		return nil
+		return spec.wrongNumber(v)
 	}
+	return spec.wrongText(v)
 }
 
-func whole(low, high int64) func(json.RawMessage) error {
-	return func(v json.RawMessage) error {
-		var n int64
-		if json.Unmarshal(v, &n) != nil || n < low || n > high {
-			return fmt.Errorf("a whole number from %d to %d", low, high)
-		}
-		return nil
+func wrongUnless(right bool, want string) string {
+	if right {
+		return ""
 	}
+	return want
 }
 
-func oneOf(values ...string) func(json.RawMessage) error {
-	return func(v json.RawMessage) error {
-		var s string
-		if json.Unmarshal(v, &s) != nil || !slices.Contains(values, s) {
-			return fmt.Errorf("one of %s", strings.Join(values, ", "))
-		}
-		return nil
-	}
+func isA[T any](v json.RawMessage) bool {
+	var x T
+	return json.Unmarshal(v, &x) == nil
 }
 
-func webAddress(v json.RawMessage) error {
+func (spec SettingSpec) wrongNumber(v json.RawMessage) string {
+	var n float64
+	right := json.Unmarshal(v, &n) == nil && n >= *spec.Min && n <= *spec.Max
+	return wrongUnless(right, fmt.Sprintf("a number from %s to %s", plain(*spec.Min), plain(*spec.Max)))
+}
+
+func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func (spec SettingSpec) wrongText(v json.RawMessage) string {
 	var s string
-	if json.Unmarshal(v, &s) != nil || s != "" && !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
-		return fmt.Errorf("an http or https address")
+	isText := json.Unmarshal(v, &s) == nil
+	switch {
+	case len(spec.OneOf) > 0:
+		return wrongUnless(isText && slices.Contains(spec.OneOf, s), "one of "+strings.Join(spec.OneOf, ", "))
+	case spec.address && isText && s != "" && !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://"):
+		return "an http or https address"
 	}
-	return nil
+	return wrongUnless(isText && len(s) <= spec.MaxBytes, fmt.Sprintf("text of at most %d bytes", spec.MaxBytes))
 }

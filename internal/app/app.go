@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"verbatim/internal/approval"
+	"verbatim/internal/blob"
 	"verbatim/internal/chat"
 	"verbatim/internal/config"
 	"verbatim/internal/httpapi"
@@ -23,6 +25,7 @@ import (
 	"verbatim/internal/library"
 	"verbatim/internal/sse"
 	"verbatim/internal/store"
+	"verbatim/internal/tool"
 	"verbatim/internal/turnlog"
 )
 
@@ -48,6 +51,9 @@ type App struct {
 	meter    *meter
 	log      *turnlog.Log
 	models   *models
+	blobs    *blob.Store
+	tools    *tool.Set
+	desk     *approval.Desk
 	chat     *chat.Service
 	streams  *sse.Server
 	api      *httpapi.API
@@ -79,7 +85,7 @@ func New(cfg config.Config, opt Options) *App {
 // sentence for people.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.checkWorkspace, a.openStore, a.openLog, a.openModels, a.listen,
+		a.checkWorkspace, a.openStore, a.openLog, a.openModels, a.openWork, a.listen,
 		a.buildParts, a.recover, a.serve, a.announce,
 	} {
 		if err := step(ctx); err != nil {
@@ -125,8 +131,8 @@ func (a *App) openLog(context.Context) error {
 
 func (a *App) openModels(ctx context.Context) error {
 	a.models = &models{
-		settings: &chat.Settings{Store: a.db, Defaults: settingDefaults(a.cfg)},
-		env:      a.opt.Env, idle: a.cfg.IdleTimeout, log: a.opt.Logger,
+		settings: &chat.Settings{Store: a.db, Defaults: settingDefaults(a.cfg)}, projects: a.db,
+		env: a.opt.Env, idle: a.cfg.IdleTimeout, log: a.opt.Logger,
 	}
 	a.onFailure(a.models.close)
 	return a.models.begin(ctx)
@@ -134,8 +140,11 @@ func (a *App) openModels(ctx context.Context) error {
 
 func (a *App) buildParts(context.Context) error {
 	a.chat = chat.New(chat.Options{
-		Log: a.log, Choose: a.models.choose, ContextTokens: a.cfg.ContextTokens,
-		Logger: a.opt.Logger, Ended: a.outcomes.count,
+		Log: a.log, Blobs: a.blobs, Choose: a.models.choose, ContextTokens: a.cfg.ContextTokens,
+		Tools: a.tools, Approvals: a.desk, Spool: a.spool,
+		AutoTitle: func(ctx context.Context) bool { return a.models.autoTitle(ctx) },
+		Logger:    a.opt.Logger, Ended: a.outcomes.count,
+		Hidden: func(c id.Conversation) { a.streams.Forget(c) },
 	})
 	shelf := library.New(a.log)
 	a.streams = sse.New(sse.Options{
@@ -143,7 +152,7 @@ func (a *App) buildParts(context.Context) error {
 	})
 	a.onFailure(func() error { return a.streams.Stop(ended()) })
 	api, err := httpapi.New(httpapi.Options{
-		Commands: a.chat, Settings: a.models.settings, Library: shelf, Runs: a.log, Streams: a.streams,
+		Commands: a.chat, Approvals: a.desk, Settings: a.models.settings, Library: shelf, Runs: a.log, Streams: a.streams,
 		Token: a.token, AllowHosts: a.allowHosts(), AllowOrigins: a.cfg.AllowOrigins,
 		PublicURL: a.cfg.PublicURL, TrustedProxies: a.cfg.TrustedProxies, BasePath: a.cfg.BasePath,
 		Version: Version, Epoch: a.log.Epoch(), Model: a.models.name,

@@ -14,6 +14,7 @@ import (
 	"verbatim/internal/config"
 	"verbatim/internal/llm"
 	"verbatim/internal/store"
+	"verbatim/internal/turnlog"
 )
 
 // Finding is what one check of Diagnose found.
@@ -121,7 +122,7 @@ func (d *diagnosis) database(ctx context.Context) {
 	}
 	d.db = db
 	d.settings.Store = db
-	newest, err := db.Conversations(ctx, 1)
+	newest, err := db.Conversations(ctx, turnlog.Query{Limit: 1})
 	if len(newest) > 0 {
 		d.newest = time.UnixMilli(newest[0].Updated)
 	}
@@ -144,7 +145,7 @@ func (d *diagnosis) model(ctx context.Context) {
 		d.add("model", err, "")
 		return
 	}
-	choice, err := m.choose(ctx)
+	choice, err := m.choose(ctx, chat.Want{})
 	if err != nil {
 		d.add("model", err, "")
 		return

@@ -20,6 +20,7 @@ import (
 // configuration, else what is there. Safe for concurrent use.
 type models struct {
 	settings *chat.Settings
+	projects projects
 	env      func(string) string
 	idle     time.Duration
 	log      *slog.Logger
@@ -30,6 +31,11 @@ type models struct {
 
 	mu   sync.Mutex
 	open map[opening]chat.Choice
+}
+
+// projects tells the instructions of each project.
+type projects interface {
+	Projects(ctx context.Context) (map[string]string, error)
 }
 
 // opening is all that a model is opened with.
@@ -55,6 +61,7 @@ func settingDefaults(c config.Config) map[string]any {
 	return map[string]any{
 		"model": c.Model, "system_prompt": c.SystemPrompt, "temperature": c.Temperature, "top_p": c.TopP,
 		"max_tokens": c.MaxTokens, "reasoning_effort": c.ReasoningEffort, "base_url": c.BaseURL, "api_key": c.APIKey,
+		"approval_mode": c.ApprovalMode,
 	}
 }
 
@@ -90,19 +97,48 @@ func (v values) fromSettings(s *chat.Settings) bool {
 	return v.Model != configured
 }
 
-// choose returns the model for the next run.
-func (m *models) choose(ctx context.Context) (chat.Choice, error) {
+// choose returns the model for the next run. A conversation's own model comes
+// before the one of the settings; its project's instructions follow the system
+// prompt.
+func (m *models) choose(ctx context.Context, w chat.Want) (chat.Choice, error) {
 	v, err := m.values(ctx)
 	if err != nil {
 		return chat.Choice{}, err
+	}
+	if w.Model != "" {
+		v.Model = w.Model
 	}
 	c, err := m.opened(v)
 	if err != nil {
 		return chat.Choice{Name: m.nameOf(v)}, &llm.Failure{Kind: event.ErrorInternal, Code: event.CodeConfig, Message: err.Error()}
 	}
+	c.TextOnly = provider.TextOnly(c.Name)
 	c.Request.System, c.Request.ReasoningEffort = v.SystemPrompt, v.ReasoningEffort
+	if w.Project != "" {
+		instructions, err := m.projects.Projects(ctx)
+		if err != nil {
+			return chat.Choice{}, err
+		}
+		c.Request.System = joinParagraphs(c.Request.System, instructions[w.Project])
+	}
 	c.Request.Temperature, c.Request.TopP, c.Request.MaxTokens = v.Temperature, v.TopP, v.MaxTokens
 	return c, nil
+}
+
+func joinParagraphs(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n\n" + b
+}
+
+// autoTitle reports whether conversations are to be named by the model.
+func (m *models) autoTitle(ctx context.Context) bool {
+	var on bool
+	if err := m.settings.Value(ctx, "auto_title", &on); err != nil {
+		m.log.Error("read the setting auto_title", "err", err)
+	}
+	return on
 }
 
 // name returns the full name of the model that would answer next.

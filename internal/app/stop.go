@@ -32,7 +32,7 @@ func (a *App) Stop(ctx context.Context) error {
 	words, done := context.WithTimeout(context.Background(), lastWords)
 	defer done()
 	errs = append(errs, tolerate(a.streams.Stop(words)))
-	errs = append(errs, soon(closing, finish), a.models.close(), a.log.Close())
+	errs = append(errs, soon(closing, finish), a.tools.Close(), a.models.close(), a.log.Close())
 	return errors.Join(errs...)
 }
 

@@ -9,7 +9,6 @@ package approval
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
 	"verbatim/internal/event"
@@ -21,7 +20,8 @@ type Mode string
 
 // The modes. A risk of none is never asked for.
 const (
-	// ModeAsk asks from low risk on. It is the default.
+	// ModeAsk asks from low risk on. It is the default, and what any value
+	// that is no mode means.
 	ModeAsk Mode = "ask"
 	// ModeSmart asks from medium risk on.
 	ModeSmart Mode = "smart"
@@ -29,11 +29,30 @@ const (
 	ModeNever Mode = "never"
 )
 
+// asks reports whether a call of this risk needs a person or a rule. A risk
+// that is none of the known ones is taken for the highest.
+func (m Mode) asks(r event.Risk) bool {
+	switch {
+	case m == ModeNever || r == event.RiskNone:
+		return false
+	case m == ModeSmart:
+		return r != event.RiskLow
+	}
+	return true
+}
+
 // The bounds of how long a request waits, and the default.
 const (
 	MinTimeout     = 10 * time.Second
 	MaxTimeout     = time.Hour
 	DefaultTimeout = 300 * time.Second
+)
+
+// MaxNote is the longest note to the model, MaxArgs the most that edited
+// arguments may have, both in bytes.
+const (
+	MaxNote = 4 << 10
+	MaxArgs = 1 << 20
 )
 
 // Call is a tool call that may need a decision.
@@ -43,12 +62,34 @@ type Call struct {
 	Message      id.Message
 	Call         id.Call
 	Name         string
-	// Args is the JSON that the model wrote.
+	// Args is the JSON that the model wrote; nil means null.
 	Args   json.RawMessage
 	Risk   event.Risk
 	Reason string
 	// Command is the command line for a tool that runs one, empty otherwise.
+	// Rules read it as a POSIX shell does.
 	Command string
+	// Check says what is wrong with arguments that a person would run the
+	// call with instead, in a sentence for that person; nil for nothing. It
+	// may be called by many at once. A nil Check takes any.
+	Check func(args json.RawMessage) error
+}
+
+// Verdict is what became of a call.
+type Verdict struct {
+	Allowed bool
+	// Decision is how its request ended, empty when nobody was asked.
+	Decision event.Decision
+	// Approval is the request, empty when nobody was asked.
+	Approval id.Approval
+	// Mode is the one that counted for the call; Rule is the id of the rule
+	// that let it run without a question, empty if it was not a rule.
+	Mode Mode
+	Rule string
+	// Args are what it runs with where a person changed them, Note is what
+	// that person wants the model to know.
+	Args json.RawMessage
+	Note string
 }
 
 // Decision is what a person says to a request.
@@ -59,35 +100,28 @@ type Decision struct {
 	By  string
 	Via event.Via
 	// Args, if not nil, replaces the arguments of the call; only with allow.
+	// A JSON object of at most MaxArgs bytes that the call's Check takes.
 	Args json.RawMessage
-	// Note is for the model; empty for none.
+	// Note is for the model, with any choice: at most MaxNote bytes, kept as
+	// they are; empty for none.
 	Note string
 }
 
-// Rule lets calls of one tool run without a question, in all conversations.
-type Rule struct {
-	ID string `json:"id"`
-	// Tool is the name of the tool.
-	Tool string `json:"tool"`
-	// Words are those that a command must begin with; empty for a tool that
-	// runs no command. Exact says that it must have no others.
-	Words   []string  `json:"words,omitempty"`
-	Exact   bool      `json:"exact,omitempty"`
-	Created time.Time `json:"created"`
-	// By is who made it, Approval the request it was made at.
-	By       string      `json:"by"`
-	Approval id.Approval `json:"approval_id,omitempty"`
+// Pending is a request that waits for a decision.
+type Pending struct {
+	Approval     id.Approval     `json:"approval_id"`
+	Conversation id.Conversation `json:"conversation"`
+	Run          id.Run          `json:"run_id"`
+	Message      id.Message      `json:"msg_id"`
+	Call         id.Call         `json:"call_id"`
+	Name         string          `json:"name"`
+	Args         json.RawMessage `json:"args"`
+	Risk         event.Risk      `json:"risk"`
+	Reason       string          `json:"reason"`
+	ExpiresAt    time.Time       `json:"expires_at"`
+	// Always tells whether always can be chosen. Words and Exact are those of
+	// the rule that it would make for a command.
+	Always bool     `json:"always"`
+	Words  []string `json:"words,omitempty"`
+	Exact  bool     `json:"exact,omitempty"`
 }
-
-// What callers branch on.
-var (
-	// ErrUnknown means that there never was such a request.
-	ErrUnknown = errors.New("there is no such request for approval")
-	// ErrDecided means that the request was decided otherwise, has expired or
-	// was cancelled. Nothing was changed.
-	ErrDecided = errors.New("this request was decided otherwise or has expired; nothing was changed")
-	// ErrNoRule means that there is no such rule.
-	ErrNoRule = errors.New("there is no such rule")
-	// ErrInvalid means that the decision makes no sense as it is.
-	ErrInvalid = errors.New("the decision must be allow, always or deny, and only allow may change the arguments")
-)

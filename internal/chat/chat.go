@@ -84,6 +84,9 @@ type Options struct {
 	Tools     agent.Tools
 	Approvals agent.Approvals
 	Spool     func() (tool.Spool, error)
+	// AutoTitle, if set, reports whether the model is asked for a title after
+	// a conversation's first answer.
+	AutoTitle func(ctx context.Context) bool
 	// ContextTokens bounds what a request sends of the conversation, in
 	// estimated tokens; 0 means DefaultContextTokens.
 	ContextTokens int

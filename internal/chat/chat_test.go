@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"verbatim/internal/agent"
+	"verbatim/internal/approval"
+	"verbatim/internal/blob"
 	"verbatim/internal/chat"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
@@ -29,12 +34,13 @@ type model struct {
 	hold  chan struct{}
 	reply func(prompt string) []llm.Chunk
 	first chan struct{} // gets a value when the first word is out and hold is set
+	fail  error         // ends the answer after hold
 }
 
 func (m *model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	m.mu.Lock()
 	m.asked = append(m.asked, req)
-	hold, reply := m.hold, m.reply
+	hold, reply, fail := m.hold, m.reply, m.fail
 	m.mu.Unlock()
 	prompt := req.Messages[len(req.Messages)-1].Text
 	chunks := []llm.Chunk{{Text: "re: "}, {Text: prompt}}
@@ -52,6 +58,10 @@ func (m *model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 				case <-hold:
 				case <-ctx.Done():
 					yield(llm.Chunk{}, ctx.Err())
+					return
+				}
+				if fail != nil {
+					yield(llm.Chunk{}, fail)
 					return
 				}
 			}
@@ -72,8 +82,13 @@ type world struct {
 	dir     string
 	model   *model
 	budget  int
+	db      *store.DB
 	log     *turnlog.Log
+	blobs   *blob.Store
 	service *chat.Service
+	now     func() time.Time
+	tools   agent.Tools
+	desk    *approval.Desk
 }
 
 func newWorld(t *testing.T) *world {
@@ -89,10 +104,17 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatalf("open: %v", err)
 	}
-	w.log = turnlog.New(db, turnlog.Options{})
+	w.db, w.log = db, turnlog.New(db, turnlog.Options{Now: w.now})
+	if w.blobs, err = blob.Open(filepath.Join(w.dir, "blobs")); err != nil {
+		w.t.Fatalf("open blobs: %v", err)
+	}
+	w.desk = approval.New(approval.Options{
+		Store: w.log, Rules: db, Now: w.now,
+		Policy: func(context.Context) (approval.Mode, time.Duration) { return approval.ModeAsk, 0 },
+	})
 	w.service = chat.New(chat.Options{
-		Log: w.log, ContextTokens: w.budget,
-		Choose: func(context.Context) (chat.Choice, error) {
+		Log: w.log, Blobs: w.blobs, ContextTokens: w.budget, Now: w.now, Tools: w.tools, Approvals: w.desk,
+		Choose: func(context.Context, chat.Want) (chat.Choice, error) {
 			return chat.Choice{Model: w.model, Name: "test/m", Request: llm.Request{Model: "m", System: "Be brief."}}, nil
 		},
 	})
@@ -147,7 +169,7 @@ func (w *world) wait(info turnlog.RunInfo) event.Kind {
 	w.t.Helper()
 	watch := w.log.Watch(info.Conversation)
 	defer watch.Close()
-	for at := info.First; ; {
+	for at := max(info.First, info.Queued); ; {
 		records, err := w.log.After(w.t.Context(), info.Conversation, at, turnlog.Limit{})
 		if err != nil {
 			w.t.Fatalf("read: %v", err)
@@ -156,6 +178,11 @@ func (w *world) wait(info turnlog.RunInfo) event.Kind {
 			at = r.Seq
 			if spec, _ := event.Lookup(r.Kind); r.Run == info.Run && spec.Terminal {
 				return r.Kind
+			}
+			if e, err := r.Event(); err == nil {
+				if q, ok := e.(event.Queue); ok && q.Run == info.Run && q.Op == event.QueueRemove {
+					return r.Kind
+				}
 			}
 		}
 		if len(records) == 0 {
@@ -234,7 +261,6 @@ func TestSendAndReopen(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.ask("c", "hello")
-	row := func(n int) *int { return &n }
 	for name, tc := range map[string]struct {
 		req  chat.SendRequest
 		want chat.Code
@@ -244,9 +270,9 @@ func TestRefusals(t *testing.T) {
 		"bad run":              {request("c", "a b", "x"), chat.Invalid},
 		"prompt too long":      {request("c", "", strings.Repeat("x", chat.MaxPromptBytes+1)), chat.Invalid},
 		"not UTF-8":            {request("c", "", "\xff"), chat.Invalid},
-		"regenerate an answer": {chat.SendRequest{Conversation: "c", RegenerateOf: row(1)}, chat.Invalid},
-		"regenerate nothing":   {chat.SendRequest{Conversation: "c", RegenerateOf: row(7)}, chat.Missing},
-		"regenerate below 0":   {chat.SendRequest{Conversation: "c", RegenerateOf: row(-1)}, chat.Missing},
+		"regenerate an answer": {chat.SendRequest{Conversation: "c", Regenerate: &chat.Target{Index: 1}}, chat.Invalid},
+		"regenerate nothing":   {chat.SendRequest{Conversation: "c", Regenerate: &chat.Target{Index: 7}}, chat.Missing},
+		"regenerate below 0":   {chat.SendRequest{Conversation: "c", Regenerate: &chat.Target{Index: -1}}, chat.Missing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := w.service.Send(t.Context(), tc.req)
@@ -300,20 +326,23 @@ func TestOneRunPerConversation(t *testing.T) {
 	w.model.hold = make(chan struct{})
 	first := w.send("c", "", "one")
 	<-w.model.first
-	_, err := w.service.Send(t.Context(), request("c", "", "two"))
-	wantCode(t, err, chat.Conflict)
+	queued := w.send("c", "", "two")
+	if queued.First != 0 || queued.Queued == 0 {
+		t.Errorf("the second message got %+v, want a place in the queue", queued)
+	}
 	other := w.send("d", "", "elsewhere")
 	<-w.model.first
 	close(w.model.hold)
 	w.wait(first)
 	w.wait(other)
+	w.wait(queued)
 	w.model.mu.Lock()
 	w.model.hold = nil
 	w.model.mu.Unlock()
 	for range 30 {
 		w.ask("c", "next")
 	}
-	if got := len(w.state("c").Turns); got != 31 {
+	if got := len(w.state("c").Turns); got != 32 {
 		t.Errorf("got %d turns", got)
 	}
 }
@@ -324,8 +353,7 @@ func TestRegenerate(t *testing.T) {
 	w.ask("c", "one")
 	w.ask("c", "two")
 	w.model.reply = func(p string) []llm.Chunk { return []llm.Chunk{{Text: "better: " + p}} }
-	zero := 0
-	info, err := w.service.Send(t.Context(), chat.SendRequest{Conversation: "c", RegenerateOf: &zero})
+	info, err := w.service.Send(t.Context(), chat.SendRequest{Conversation: "c", Regenerate: &chat.Target{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +369,7 @@ func TestRegenerate(t *testing.T) {
 	}
 	// A run without visible text is kept, but is no version.
 	w.model.reply = func(string) []llm.Chunk { return []llm.Chunk{{Text: " \n"}} }
-	info, err = w.service.Send(t.Context(), chat.SendRequest{Conversation: "c", RegenerateOf: &zero})
+	info, err = w.service.Send(t.Context(), chat.SendRequest{Conversation: "c", Regenerate: &chat.Target{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +429,7 @@ func TestDelete(t *testing.T) {
 	if n, err := w.service.DeleteAll(t.Context(), event.Via{}); n != 2 || err != nil {
 		t.Errorf("delete all: %d, %v", n, err)
 	}
-	if list, err := w.log.Conversations(t.Context(), 10); len(list) != 0 || err != nil {
+	if list, err := w.log.Conversations(t.Context(), turnlog.Query{Limit: 10}); len(list) != 0 || err != nil {
 		t.Errorf("left: %v, %v", list, err)
 	}
 }
@@ -417,7 +445,7 @@ func TestRename(t *testing.T) {
 	}
 	wantCode(t, w.service.Rename(t.Context(), "c", " "), chat.Invalid)
 	w.crash()
-	list, err := w.log.Conversations(t.Context(), 10)
+	list, err := w.log.Conversations(t.Context(), turnlog.Query{Limit: 10})
 	if err != nil || len(list) != 1 || list[0].Title != "Disk" || list[0].Project != "Ops" || list[0].Rows != 2 {
 		t.Errorf("got %+v, %v", list, err)
 	}
@@ -455,7 +483,7 @@ func TestHistory(t *testing.T) {
 
 func TestNoModel(t *testing.T) {
 	w := newWorld(t)
-	w.service = chat.New(chat.Options{Log: w.log, Choose: func(context.Context) (chat.Choice, error) {
+	w.service = chat.New(chat.Options{Log: w.log, Choose: func(context.Context, chat.Want) (chat.Choice, error) {
 		return chat.Choice{}, errors.New("no key for openai")
 	}})
 	if end := w.ask("c", "hello"); end != "error" {

@@ -129,7 +129,7 @@ func (s *stubborn) Append(ctx context.Context, c id.Conversation, drafts ...turn
 func TestClosingIsTriedAgain(t *testing.T) {
 	w := newWorld(t)
 	log := &stubborn{Log: w.log, n: 3}
-	w.service = chat.New(chat.Options{Log: log, Choose: func(context.Context) (chat.Choice, error) {
+	w.service = chat.New(chat.Options{Log: log, Blobs: w.blobs, Choose: func(context.Context, chat.Want) (chat.Choice, error) {
 		return chat.Choice{Model: w.model, Name: "test/m"}, nil
 	}})
 	if end := w.ask("c", "hello"); end != "error" {
@@ -148,7 +148,7 @@ func TestClosingIsTriedAgain(t *testing.T) {
 func TestFirstClientLeaves(t *testing.T) {
 	w := newWorld(t)
 	log := &stubborn{Log: w.log, n: 1}
-	w.service = chat.New(chat.Options{Log: log, Choose: func(context.Context) (chat.Choice, error) {
+	w.service = chat.New(chat.Options{Log: log, Blobs: w.blobs, Choose: func(context.Context, chat.Want) (chat.Choice, error) {
 		return chat.Choice{Model: w.model, Name: "test/m"}, nil
 	}})
 	ctx, leave := context.WithCancel(t.Context())

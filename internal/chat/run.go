@@ -63,6 +63,9 @@ func (s *Service) launch(l *lane, a *active, info turnlog.RunInfo, j job) {
 		if more {
 			s.next(info.Conversation)
 		}
+		if _, complete := terminal.(event.End); complete {
+			s.autoTitle(info, j.choice)
+		}
 	}()
 }
 

@@ -38,13 +38,16 @@ func TestSettings(t *testing.T) {
 		return s.Set(t.Context(), m)
 	}
 	for name, bad := range map[string]string{
-		"unknown key":        `{"colour":"red"}`,
-		"wrong type":         `{"temperature":"hot"}`,
-		"out of range":       `{"temperature":3}`,
-		"not whole":          `{"max_tokens":1.5}`,
-		"not one of":         `{"reasoning_effort":"huge"}`,
-		"not an address":     `{"base_url":"file:///etc"}`,
-		"one bad among good": `{"model":"openai/y","top_p":-1}`,
+		"unknown key":         `{"colour":"red"}`,
+		"wrong type":          `{"temperature":"hot"}`,
+		"out of range":        `{"temperature":3}`,
+		"not whole":           `{"max_tokens":1.5}`,
+		"not one of":          `{"reasoning_effort":"huge"}`,
+		"not an address":      `{"base_url":"file:///etc"}`,
+		"not true or false":   `{"auto_title":1}`,
+		"a mode of its own":   `{"approval_mode":"yolo"}`,
+		"an expiry too short": `{"approval_timeout":9}`,
+		"one bad among good":  `{"model":"openai/y","top_p":-1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantCode(t, set(bad), chat.Invalid)
@@ -61,7 +64,10 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, _ := json.Marshal(got)
-	want := `{"api_key_set":true,"base_url":null,"max_tokens":null,"model":"openai/y","reasoning_effort":null,"system_prompt":null,"temperature":0.5,"top_p":null}`
+	want := `{"api_key_set":true,"approval_mode":"ask","approval_timeout":300,"auto_title":false,"base_url":"","code_font_size":14,` +
+		`"collapse_reasoning":false,"condense_paste":4000,"confirm_delete":true,"font_size":16,"max_tokens":null,"model":"openai/y",` +
+		`"reasoning_effort":null,"reduce_motion":false,"show_reasoning":true,"show_stats":true,"streaming":true,"streaming_speed":0.4,` +
+		`"system_prompt":"","temperature":0.5,"theme":"system","tool_detail":"truncated","top_p":null}`
 	if diff := cmp.Diff(want, string(b)); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
@@ -70,5 +76,34 @@ func TestSettings(t *testing.T) {
 	}
 	if got, _ := s.Get(t.Context()); got["model"] != "openai/x" || got["api_key_set"] != false {
 		t.Errorf("after a reset: %v", got)
+	}
+}
+
+// Every setting takes its own default, and the schema shows no secret.
+func TestSchema(t *testing.T) {
+	s := &chat.Settings{Store: shelf{}, Defaults: map[string]any{"api_key": "sk-secret", "approval_mode": "smart"}}
+	patch := map[string]json.RawMessage{}
+	for _, spec := range s.Schema() {
+		if spec.Secret && spec.Default != nil {
+			t.Errorf("%s shows %v", spec.Key, spec.Default)
+		}
+		if spec.Key == "approval_mode" && spec.Default != "smart" {
+			t.Errorf("the configured default is %v", spec.Default)
+		}
+		if spec.Default == nil {
+			continue
+		}
+		v, err := json.Marshal(spec.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch[spec.Key] = v
+	}
+	if err := s.Set(t.Context(), patch); err != nil {
+		t.Error(err)
+	}
+	var seconds int64
+	if err := s.Value(t.Context(), "approval_timeout", &seconds); err != nil || seconds != 300 {
+		t.Errorf("got %d, %v", seconds, err)
 	}
 }

@@ -43,6 +43,10 @@ type Config struct {
 	APIKey          string   `yaml:"api_key" secret:"true" doc:"Key for the model's server. Empty means that of the provider (OPENAI_API_KEY, if set)."`
 	ContextTokens   int      `yaml:"context_tokens" default:"100000" min:"1000" max:"10000000" doc:"The most tokens, by estimate, of earlier turns that are sent along with a prompt. The oldest turns are left out first; how many is recorded with the run."`
 
+	ApprovalMode       string   `yaml:"approval_mode" default:"ask" oneof:"ask smart never" doc:"Which tool calls ask a person first: ask from low risk on, smart from medium risk on, never none. A choice in the settings of the running server comes before this one."`
+	CommandEnvironment []string `yaml:"command_environment" doc:"Names of environment variables that commands of the agent see beside the ordinary ones. Names that sound like a secret are left out all the same."`
+	FetchAllow         []string `yaml:"fetch_allow" doc:"Host names, or host:port, of the local network that the agent may fetch pages from. Public hosts need no entry."`
+
 	KeepAlive    time.Duration `yaml:"keep_alive" default:"15s" min:"1s" max:"1m" doc:"A stream that has been silent for so long gets a comment line, so that proxies keep it open."`
 	IdleTimeout  time.Duration `yaml:"idle_timeout" default:"120s" min:"1s" max:"1h" doc:"A model that sends nothing for so long is given up; what it said until then is kept."`
 	BallastBytes int64         `yaml:"ballast_bytes" default:"8388608" min:"0" max:"1073741824" doc:"Size of the file that is given up when the disk is full, so that running answers can still be closed. 0 keeps none."`

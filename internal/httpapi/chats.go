@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"verbatim/internal/chat"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
 	"verbatim/internal/library"
@@ -110,15 +111,15 @@ func (a *API) patchChat(w *reply, e *entry) error {
 	case titled && title == "":
 		return problem(Invalid, "title must not be empty.")
 	}
+	var p chat.Patch
 	if titled {
-		if err := a.opt.Commands.Rename(e.Context(), c, title); err != nil {
-			return err
-		}
+		p.Title = &title
 	}
 	if filed {
-		if err := a.opt.Commands.SetProject(e.Context(), c, project); err != nil {
-			return err
-		}
+		p.Project = &project
+	}
+	if err := a.opt.Commands.Change(e.Context(), c, p); err != nil {
+		return err
 	}
 	return writeJSON(w, http.StatusOK, done{OK: true})
 }

@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"verbatim/internal/approval"
 	"verbatim/internal/chat"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
@@ -32,10 +33,27 @@ import (
 type Commands interface {
 	Send(ctx context.Context, req chat.SendRequest) (turnlog.RunInfo, error)
 	Cancel(ctx context.Context, run id.Run, by string, via event.Via) error
-	Rename(ctx context.Context, c id.Conversation, title string) error
-	SetProject(ctx context.Context, c id.Conversation, project string) error
+	Change(ctx context.Context, c id.Conversation, p chat.Patch) error
 	Delete(ctx context.Context, c id.Conversation, via event.Via) error
 	DeleteAll(ctx context.Context, via event.Via) (int, error)
+	Restore(ctx context.Context, c id.Conversation) error
+	DeleteMessage(ctx context.Context, c id.Conversation, target chat.Target, via event.Via) (remaining int, err error)
+	RestoreMessage(ctx context.Context, c id.Conversation, user id.Message) error
+	SetVersion(ctx context.Context, c id.Conversation, target chat.Target, n int) (chat.Version, error)
+	Fork(ctx context.Context, c id.Conversation, target chat.Target) (id.Conversation, error)
+	EditAndSend(ctx context.Context, c id.Conversation, target chat.Target, req chat.SendRequest) (turnlog.RunInfo, error)
+	Queue(ctx context.Context, c id.Conversation) (chat.Queue, error)
+	EditQueued(ctx context.Context, c id.Conversation, run id.Run, text string, via event.Via) error
+	RemoveQueued(ctx context.Context, c id.Conversation, run id.Run, via event.Via) error
+	Resume(ctx context.Context, c id.Conversation, via event.Via) error
+}
+
+// Approvals is where people decide about tool calls; *approval.Desk is one.
+type Approvals interface {
+	Decide(ctx context.Context, a id.Approval, d approval.Decision) error
+	Pending() []approval.Pending
+	Rules(ctx context.Context) ([]approval.Rule, error)
+	Revoke(ctx context.Context, id string) error
 }
 
 // Settings are what people can change while Verbatim runs. Get never returns a
@@ -67,14 +85,15 @@ type Streams interface {
 	ServeNative(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, cursor *id.Cursor) error
 }
 
-// Options are what an API is built of. Commands, Settings, Library, Runs,
-// Streams and Token are required.
+// Options are what an API is built of. Commands, Approvals, Settings, Library,
+// Runs, Streams and Token are required.
 type Options struct {
-	Commands Commands
-	Settings Settings
-	Library  Library
-	Runs     Runs
-	Streams  Streams
+	Commands  Commands
+	Approvals Approvals
+	Settings  Settings
+	Library   Library
+	Runs      Runs
+	Streams   Streams
 
 	// Token is the secret that lets programs in.
 	Token string

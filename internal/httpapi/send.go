@@ -87,7 +87,10 @@ func sendRequest(o object) (chat.SendRequest, error) {
 		return req, problem(TooLarge, "The message is longer than 1 MiB; send a shorter one.")
 	}
 	req.Conversation, req.Run = id.Conversation(conversation), id.Run(run)
-	req.Prompt, req.NoTools, req.RegenerateOf = prompt, said && !tools, again
+	req.Prompt, req.NoTools = prompt, said && !tools
+	if again != nil {
+		req.Regenerate = &chat.Target{Index: *again}
+	}
 	return req, o.noAttachments()
 }
 

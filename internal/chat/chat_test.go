@@ -100,7 +100,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) open() {
 	w.t.Helper()
-	db, err := store.Open(w.dir, store.Options{})
+	db, err := store.Open(w.dir, store.Options{BallastBytes: -1})
 	if err != nil {
 		w.t.Fatalf("open: %v", err)
 	}
@@ -188,6 +188,16 @@ func (w *world) wait(info turnlog.RunInfo) event.Kind {
 		if len(records) == 0 {
 			<-watch.C
 		}
+	}
+}
+
+// until waits for a state of a conversation.
+func (w *world) until(c string, there func(*transcript.Conversation) bool) {
+	w.t.Helper()
+	watch := w.log.Watch(id.Conversation(c))
+	defer watch.Close()
+	for !there(w.state(c)) {
+		<-watch.C
 	}
 }
 

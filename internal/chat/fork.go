@@ -53,7 +53,11 @@ func (s *Service) fork(ctx context.Context, state *transcript.Conversation, turn
 	if !s.opt.Log.HasRoom() {
 		return "", full()
 	}
-	f := newFork(state, turns, whole, s.opt.Mint)
+	head, err := s.opt.Log.Head(ctx, state.ID)
+	if err != nil {
+		return "", err
+	}
+	f := newFork(state, head, turns, whole, s.opt.Mint)
 	if err := f.copyAll(ctx, s.opt.Log); err != nil {
 		return "", err
 	}
@@ -83,7 +87,7 @@ type fork struct {
 	copied *transcript.Conversation
 }
 
-func newFork(state *transcript.Conversation, turns int, whole bool, mint id.Mint) *fork {
+func newFork(state *transcript.Conversation, head int64, turns int, whole bool, mint id.Mint) *fork {
 	f := &fork{
 		id: mint.Conversation(), source: state, mint: mint, copied: &transcript.Conversation{},
 		users: map[id.Message]id.Message{}, answers: map[id.Message]id.Message{},
@@ -103,7 +107,7 @@ func newFork(state *transcript.Conversation, turns int, whole bool, mint id.Mint
 			f.runs[run.ID] = mint.Run()
 			f.through, f.last = max(f.through, run.Last), t.Message
 			if run.Terminal == 0 {
-				f.through = state.Seq
+				f.through = head
 			}
 		}
 		f.through = max(f.through, t.ChosenSeq)

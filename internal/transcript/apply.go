@@ -68,7 +68,7 @@ func (c *Conversation) applyFact(r event.Record, ev event.Event) {
 	case event.Queue:
 		c.queue(r, ev)
 	case event.ForkedFrom:
-		c.Forked, c.Deleted = &ev, false
+		c.Forked, c.Deleted, c.Updated = &ev, false, r.At
 	case event.Settings:
 		c.settings(ev)
 	case event.ConversationDeleted:

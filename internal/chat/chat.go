@@ -44,7 +44,8 @@ type Log interface {
 // Blobs keeps the bytes of attachments and of long tool output; *blob.Store is
 // one.
 type Blobs interface {
-	// Put stores data and returns its new name once it is durable.
+	// Put stores data and returns its new name once it is durable. The error
+	// wraps turnlog.ErrFull when the disk is full.
 	Put(ctx context.Context, data []byte) (string, error)
 	// Read returns a blob of at most limit bytes.
 	Read(blob string, limit int64) ([]byte, error)

@@ -35,7 +35,7 @@ func filesCost(user *event.UserMessage) int {
 // question returns a user message as the model is told of it: its text, its text
 // files folded in, its images and documents as bytes. Where one of these does not
 // go along a note says so.
-func (s *Service) question(user *event.UserMessage, files bool, choice Choice) (llm.Message, error) {
+func (s *Service) question(user *event.UserMessage, files bool, choice Choice) llm.Message {
 	m := llm.Message{Role: llm.RoleUser, Text: user.Text}
 	for _, a := range user.Attachments {
 		if !files {
@@ -43,12 +43,14 @@ func (s *Service) question(user *event.UserMessage, files bool, choice Choice) (
 			continue
 		}
 		data, err := s.opt.Blobs.Read(a.Blob, attachment.MaxBytes)
-		if err != nil {
-			return m, fmt.Errorf("read the file %q of message %s: %w", a.Name, user.Message, err)
+		var f attachment.File
+		if err == nil {
+			f, err = attachment.Inspect(a.Name, data)
 		}
-		f, err := attachment.Inspect(a.Name, data)
 		switch {
 		case err != nil:
+			// The conversation must go on without it, now and later.
+			s.opt.Logger.Error("read a file of a message", "message", user.Message, "blob", a.Blob, "err", err)
 			m.Text = folded(m.Text, fmt.Sprintf("[The file %q came with this message; it can't be read any more.]", a.Name))
 		case f.Kind == attachment.KindText:
 			m.Text = folded(m.Text, attachment.Fold(f))
@@ -58,7 +60,7 @@ func (s *Service) question(user *event.UserMessage, files bool, choice Choice) (
 			m.Files = append(m.Files, llm.File{Name: a.Name, MIME: a.MIME, Data: data})
 		}
 	}
-	return m, nil
+	return m
 }
 
 func folded(text, more string) string {

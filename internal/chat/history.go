@@ -49,17 +49,12 @@ func (s *Service) history(ctx context.Context, state *transcript.Conversation, t
 		return nil, 0, err
 	}
 	for _, t := range kept {
-		asked, err := s.question(&t.User, t.files, choice)
-		if err != nil {
-			return nil, 0, err
-		}
-		messages = append(messages, asked)
+		messages = append(messages, s.question(&t.User, t.files, choice))
 		if shown := t.Active(); shown != nil && runs.Run(shown.ID) != nil {
 			messages = append(messages, runMessages(runs.Run(shown.ID))...)
 		}
 	}
-	asked, err := s.question(user, true, choice)
-	return append(messages, asked), omitted, err
+	return append(messages, s.question(user, true, choice)), omitted, nil
 }
 
 // keptTurn is a turn that the model is told of; files says whether those of its

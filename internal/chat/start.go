@@ -40,6 +40,9 @@ func (s *Service) intend(ctx context.Context, state *transcript.Conversation, a 
 		return in, nil
 	}
 	files, err := s.keepFiles(ctx, req.Files)
+	if errors.Is(err, turnlog.ErrFull) {
+		return nil, full()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,11 +8,11 @@ import (
 	"verbatim/internal/llm"
 )
 
+// request is what a body has beside the model and the messages, which are written
+// first and piece by piece: files are large.
 type request struct {
-	Model         string    `json:"model"`
-	Messages      []message `json:"messages"`
-	Tools         []tool    `json:"tools,omitempty"`
-	Stream        bool      `json:"stream"`
+	Tools         []tool `json:"tools,omitempty"`
+	Stream        bool   `json:"stream"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -53,106 +53,31 @@ type tool struct {
 // encode writes a request. ownServer says that it is for OpenAI's own server,
 // which has another name for the limit of tokens than the compatible ones.
 func encode(req llm.Request, ownServer bool) ([]byte, error) {
-	out := request{
-		Model: req.Model, Stream: true,
+	rest := request{
+		Stream:      true,
 		Temperature: req.Temperature, TopP: req.TopP, ReasoningEffort: req.ReasoningEffort,
 	}
-	out.StreamOptions.IncludeUsage = true
+	rest.StreamOptions.IncludeUsage = true
 	if ownServer {
-		out.MaxCompletionTokens = req.MaxTokens
+		rest.MaxCompletionTokens = req.MaxTokens
 	} else {
-		out.MaxTokens = req.MaxTokens
-	}
-	if req.System != "" {
-		out.Messages = append(out.Messages, message{Role: "system", Content: &req.System})
-	}
-	ids := map[string]string{}
-	for _, m := range req.Messages {
-		out.Messages = append(out.Messages, encodeMessage(m, ids))
+		rest.MaxTokens = req.MaxTokens
 	}
 	for _, t := range req.Tools {
-		out.Tools = append(out.Tools, encodeTool(t))
+		rest.Tools = append(rest.Tools, encodeTool(t))
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
+	b := body{Buffer: bytes.NewBuffer(make([]byte, 0, estimate(req)))}
+	b.WriteString(`{"model":`)
+	b.json(req.Model)
+	b.WriteString(`,"messages":[`)
+	b.messages(req)
+	b.WriteString("],")
+	b.members(rest)
+	b.WriteByte('\n')
+	if b.err != nil {
+		return nil, fmt.Errorf("encode the request: %w", b.err)
 	}
 	return b.Bytes(), nil
-}
-
-// encodeMessage writes one message. ids holds, for our ids of the last calls,
-// those that the server sees.
-func encodeMessage(m llm.Message, ids map[string]string) message {
-	out := message{Role: string(m.Role), Content: &m.Text}
-	switch m.Role {
-	case llm.RoleAssistant:
-		out.ToolCalls = encodeCalls(m.Calls, ids)
-		if m.Text == "" && len(m.Calls) > 0 {
-			out.Content = nil
-		}
-	case llm.RoleTool:
-		if m.Result != nil {
-			out.ToolCallID = ids[callKey(*m.Result)]
-			if out.ToolCallID == "" {
-				out.ToolCallID = wireID(*m.Result)
-			}
-		}
-	case llm.RoleUser:
-	}
-	return out
-}
-
-// encodeCalls gives each call the id that its provider gave it, or ours where
-// it gave none or the same to two calls of one message.
-func encodeCalls(list []llm.Call, ids map[string]string) []toolCall {
-	if len(list) == 0 {
-		return nil
-	}
-	clear(ids)
-	used := map[string]bool{}
-	out := make([]toolCall, 0, len(list))
-	for _, c := range list {
-		wire := wireID(c)
-		if used[wire] {
-			wire = fmt.Sprintf("%s_%d", wire, len(out))
-		}
-		used[wire] = true
-		ids[callKey(c)] = wire
-		out = append(out, toolCall{ID: wire, Type: "function", Function: function{Name: c.Name, Arguments: validArgs(c.Args)}})
-	}
-	return out
-}
-
-// callKey tells the calls of a message apart.
-func callKey(c llm.Call) string { return c.ID + "\x00" + string(c.Provider) }
-
-// wireID is the id that a call's Provider holds, else its ID.
-func wireID(c llm.Call) string {
-	var kept struct {
-		ID string `json:"id"`
-	}
-	if len(c.Provider) > 0 && json.Unmarshal(c.Provider, &kept) == nil && kept.ID != "" {
-		return kept.ID
-	}
-	return c.ID
-}
-
-// validArgs returns arguments that a server takes: one that parses them would
-// refuse the whole conversation for ever for a call that was not JSON.
-func validArgs(args string) string {
-	if args == "" {
-		return "{}"
-	}
-	if json.Valid([]byte(args)) {
-		return args
-	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": args})
-	if err != nil {
-		return "{}"
-	}
-	return string(wrapped)
 }
 
 func encodeTool(t llm.Tool) tool {

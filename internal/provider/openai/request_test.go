@@ -32,19 +32,20 @@ func TestRequest(t *testing.T) {
 		Tools:       []llm.Tool{{Name: "ls", Description: "lists", Parameters: json.RawMessage(`{"type":"object"}`)}},
 		Temperature: &temperature, TopP: &topP, MaxTokens: &tokens, ReasoningEffort: "low",
 	}
-	// G5: ids that a provider uses again are its own again on the way back.
+	// G5: the provider's ids are restored, and where it uses one again the call
+	// has ours, so that each result finds its own.
 	const want = `{"model":"m/x","messages":[` +
 		`{"role":"system","content":"Be brief."},` +
 		`{"role":"user","content":" a <b> & \n"},` +
 		`{"role":"assistant","content":null,"tool_calls":[` +
 		`{"id":"ls:0","type":"function","function":{"name":"ls","arguments":"{\"p\": \"<&>\"}"}},` +
-		`{"id":"ls:0_1","type":"function","function":{"name":"ls","arguments":"{\"invalid_arguments\":\"{\\\"p\"}"}},` +
+		`{"id":"call_2","type":"function","function":{"name":"ls","arguments":"{\"invalid_arguments\":\"{\\\"p\"}"}},` +
 		`{"id":"call_3","type":"function","function":{"name":"now","arguments":"{}"}}]},` +
 		`{"role":"tool","content":"one","tool_call_id":"ls:0"},` +
-		`{"role":"tool","content":"two","tool_call_id":"ls:0_1"},` +
+		`{"role":"tool","content":"two","tool_call_id":"call_2"},` +
 		`{"role":"tool","content":"","tool_call_id":"call_3"},` +
-		`{"role":"assistant","content":"so","tool_calls":[{"id":"ls:0","type":"function","function":{"name":"ls","arguments":"{}"}}]},` +
-		`{"role":"tool","content":"four","tool_call_id":"ls:0"}],` +
+		`{"role":"assistant","content":"so","tool_calls":[{"id":"call_4","type":"function","function":{"name":"ls","arguments":"{}"}}]},` +
+		`{"role":"tool","content":"four","tool_call_id":"call_4"}],` +
 		`"tools":[{"type":"function","function":{"name":"ls","description":"lists","parameters":{"type":"object"}}}],` +
 		`"stream":true,"stream_options":{"include_usage":true},"temperature":0,"top_p":0.9,"max_tokens":100,"reasoning_effort":"low"}` + "\n"
 	var got string

@@ -32,8 +32,9 @@ func (e Event) Terminal() bool {
 	return e.Name == "end" || e.Name == "cancelled" || e.Name == "error"
 }
 
-// Chat sends a message and yields the events of its run up to the terminal.
-// When the connection drops it attaches again where it stopped; when the server
+// Chat sends a message and yields the events of its run up to the terminal. In a
+// busy conversation the message waits for its turn, and Chat with it; when it is
+// taken out of the queue instead, the run's only event is cancelled. When the connection drops it attaches again where it stopped; when the server
 // stays away for half a minute it yields an error, and so it does when the
 // server refuses. Ending the loop early leaves the run alone.
 func (c *Client) Chat(ctx context.Context, p Prompt) iter.Seq2[Event, error] {
@@ -53,8 +54,9 @@ func (c *Client) Chat(ctx context.Context, p Prompt) iter.Seq2[Event, error] {
 	}
 }
 
-// Send sends a message and returns once its run has begun, or is known to have
-// begun before; the run goes on by itself. It tries again like Chat.
+// Send sends a message and returns once its run has begun, is known to have begun
+// before, or will never begin because the message was taken out of the queue; the
+// run goes on by itself. It tries again like Chat.
 func (c *Client) Send(ctx context.Context, p Prompt) error {
 	for _, err := range c.Chat(ctx, p) {
 		return err

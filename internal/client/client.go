@@ -2,8 +2,8 @@
 // client uses. It has no way in of its own.
 //
 // Guarantee: Chat yields each event of a run once, in order, across dropped
-// connections, and so does Records with its records. Not promised: that a server is there at all; every call may fail
-// as a network does.
+// connections, and so does Records with its records. Not promised: that a
+// server is there at all; every call may fail as a network does.
 package client
 
 import (

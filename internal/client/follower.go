@@ -8,7 +8,10 @@ import (
 	"time"
 )
 
-// Reconnecting after a drop: patience is how long the server may stay away.
+// Reconnecting after a drop: patience is how long the server may stay away. A
+// connection that held for longer than mostGap shows that it is there, also when
+// nothing came: a message may wait in the queue, or a call for its decision, for
+// longer than something between us keeps silent connections.
 const (
 	patience = 30 * time.Second
 	firstGap = 200 * time.Millisecond
@@ -33,17 +36,20 @@ type follower struct {
 	answered func(*http.Response) error
 
 	last string // cursor of the last fresh event
+	// held is how long the last connection lasted after a good answer.
+	held time.Duration
 }
 
 func (f *follower) follow(ctx context.Context) error {
 	gap, gone := firstGap, time.Time{}
 	for {
 		before := f.last
+		f.held = 0
 		err := f.attach(ctx)
 		if !errors.Is(err, errDropped) {
 			return err
 		}
-		if f.last != before || gone.IsZero() {
+		if f.last != before || f.held > mostGap || gone.IsZero() {
 			gap, gone = firstGap, time.Now()
 		}
 		if time.Since(gone) > patience {
@@ -84,6 +90,8 @@ func (f *follower) read(ctx context.Context, resp *http.Response) error {
 			return err
 		}
 	}
+	answered := time.Now()
+	defer func() { f.held = time.Since(answered) }()
 	r := newReader(resp.Body)
 	for {
 		e, err := r.next()

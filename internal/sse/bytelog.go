@@ -83,6 +83,14 @@ func (l *byteLog) trim() {
 	l.pages = slices.Delete(l.pages, 0, n)
 }
 
+// clear drops all pages.
+func (l *byteLog) clear() {
+	if n := len(l.pages); n > 0 {
+		l.dropped = l.pages[n-1].seq()
+	}
+	l.pages, l.size = nil, 0
+}
+
 // at returns the page that holds the byte at off, nil when it is not kept or
 // not there yet.
 func (l *byteLog) at(off int64) *page {

@@ -2,11 +2,15 @@ package sse
 
 import "slices"
 
-// adopt takes in the followers that joined and reports whether any did.
+// adopt takes in the followers that joined and reports whether any did. What
+// must be forgotten is, before any of them gets it.
 func (s *stream) adopt() bool {
 	s.mu.Lock()
 	joined := s.joining
 	s.joining = nil
+	if s.forgotten && s.state != following {
+		s.bytes.clear()
+	}
 	s.mu.Unlock()
 	for _, f := range joined {
 		f.off, f.quiet, f.looked = unplaced, s.tick, s.tick

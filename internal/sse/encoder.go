@@ -25,8 +25,10 @@ type Place struct {
 // frames of the compatible wire. The bytes depend on nothing but the records,
 // the epoch, Reset and what place says: who starts again from the run's start
 // gets the same bytes. A record of another run, a fact about the conversation,
-// a kind that this wire does not have and whatever comes after the terminal give
-// no frame. Not safe for concurrent use.
+// a kind that this wire does not have, a tombstone and whatever comes after the
+// terminal give no frame. There is one fact that does: the one that takes the
+// run's message out of the queue unsent, which is the run's terminal. Not safe
+// for concurrent use.
 type Encoder struct {
 	// Reset makes the start frame say that the reader's cursor meant
 	// nothing here. Set it before the first Encode.
@@ -37,8 +39,9 @@ type Encoder struct {
 	place func() Place
 	// reasoning has the open reasoning segments.
 	reasoning map[id.Segment]reasoning
-	// ended is set by the terminal, after which nothing is sent.
-	ended bool
+	// begun is set by the first record of the run, ended by the terminal, after
+	// which nothing is sent.
+	begun, ended bool
 	// joined says that the first record is not the run's start.
 	joined bool
 }
@@ -74,9 +77,13 @@ func (e *Encoder) Clone() *Encoder {
 // whether r ends the run. On an error, which only a damaged record gives, b
 // comes back as it was.
 func (e *Encoder) Encode(b []byte, r event.Record) (out []byte, terminal bool, err error) {
-	if r.Run != e.run || e.ended {
+	if e.ended {
 		return b, false, nil
 	}
+	if r.Run != e.run {
+		return e.fact(b, r)
+	}
+	e.begun = true
 	ev, err := r.Event()
 	if err != nil {
 		return b, false, fmt.Errorf("record %d of %s: %w", r.Seq, r.Conversation, err)
@@ -95,6 +102,9 @@ func (e *Encoder) Encode(b []byte, r event.Record) (out []byte, terminal bool, e
 	case event.Cancelled, event.Error, event.End:
 		e.ended = true
 		return e.rare(b, r, ev), true, nil
+	case event.Erased:
+		e.ended = isTerminal(ev.Was)
+		return b, e.ended, nil
 	}
 	return e.rare(b, r, ev), false, nil
 }
@@ -264,9 +274,4 @@ func visible(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) }) >= 0
 }
 
-func (e *Encoder) close(b []byte, seq int64) []byte {
-	b = num(b, "seq", seq)
-	b = append(b, "}\nid: "...)
-	b = id.Cursor{Epoch: e.epoch, Seq: seq}.Append(b)
-	return append(b, "\n\n"...)
-}
+func (e *Encoder) close(b []byte, seq int64) []byte { return closeFrame(b, e.epoch, seq) }

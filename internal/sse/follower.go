@@ -36,10 +36,18 @@ type follower struct {
 	quiet, looked int32
 }
 
-// release gives a follower of s a goroutine of its own. Who calls it owns the
+// release gives a follower of s a goroutine of its own; false when s takes no
+// more. While the stream's goroutine runs, it does. Who calls release owns the
 // follower and lets go of it.
-func (f *follower) release(s *stream) {
-	f.srv.work.Go(func() { f.own(s.run, s) })
+func (f *follower) release(s *stream) bool {
+	if !s.hold() {
+		return false
+	}
+	f.srv.work.Go(func() {
+		defer s.letGo()
+		f.own(s.run, s)
+	})
+	return true
 }
 
 // own writes what the follower lacks, waiting for the socket where it must,

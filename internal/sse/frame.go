@@ -9,7 +9,7 @@ import (
 	"verbatim/internal/id"
 )
 
-// open begins a frame; the members of its payload follow, then close.
+// open begins a frame; the members of its payload follow, then closeFrame.
 func open(b []byte, name string, message id.Message) []byte {
 	b = append(b, "event: "...)
 	b = append(b, name...)
@@ -55,4 +55,11 @@ func raw(b []byte, name string, v json.RawMessage) []byte {
 		return append(b, "null"...)
 	}
 	return append(b, line.Bytes()...)
+}
+
+func closeFrame(b []byte, epoch id.Epoch, seq int64) []byte {
+	b = num(b, "seq", seq)
+	b = append(b, "}\nid: "...)
+	b = id.Cursor{Epoch: epoch, Seq: seq}.Append(b)
+	return append(b, "\n\n"...)
 }

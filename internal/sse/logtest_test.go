@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +105,9 @@ func (l *memoryLog) add(run id.Run, events ...event.Event) {
 		if err != nil {
 			panic(err)
 		}
+		if stone, ok := e.(runTombstone); ok {
+			spec, _ = event.Lookup(stone.Was)
+		}
 		if spec.Run {
 			r.Run, r.Message = run, testMessage
 		}
@@ -121,16 +125,68 @@ func (l *memoryLog) add(run id.Run, events ...event.Event) {
 
 func (l *memoryLog) index(r event.Record, spec event.Spec) {
 	if r.Run == "" {
+		l.indexQueue(r)
 		return
 	}
-	info, known := l.runs[r.Run]
-	if !known {
-		info = turnlog.RunInfo{Run: r.Run, Conversation: r.Conversation, Message: r.Message, First: r.Seq}
+	info := l.runs[r.Run]
+	info.Run, info.Conversation, info.Message = r.Run, r.Conversation, r.Message
+	if info.First == 0 {
+		info.First = r.Seq
 	}
 	if spec.Terminal {
 		info.Last = r.Seq
 	}
 	l.runs[r.Run] = info
+}
+
+func (l *memoryLog) indexQueue(r event.Record) {
+	ev, err := r.Event()
+	if err != nil {
+		panic(err)
+	}
+	fact, ok := ev.(event.Queue)
+	if !ok || fact.Run == "" {
+		return
+	}
+	info := l.runs[fact.Run]
+	info.Run, info.Conversation = fact.Run, r.Conversation
+	switch fact.Op {
+	case event.QueueAdd:
+		info.Queued = r.Seq
+	case event.QueueRemove:
+		info.Dropped = r.Seq
+	}
+	l.runs[fact.Run] = info
+}
+
+func (l *memoryLog) Run(_ context.Context, run id.Run) (turnlog.RunInfo, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	info, ok := l.runs[run]
+	if !ok {
+		return info, errorsFirst(l.fail, turnlog.ErrNoRun)
+	}
+	return info, l.fail
+}
+
+// erase puts tombstones in the place of the records of a run and of the facts
+// of the queue about it; the index stays.
+func (l *memoryLog) erase(run id.Run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records = slices.Clone(l.records)
+	for i, r := range l.records {
+		fact, _ := queueFact(r)
+		if r.Kind == (event.Erased{}).Kind() || r.Run != run && fact.Run != run {
+			continue
+		}
+		stone, err := event.NewRecord(r.Conversation, r.Run, r.Message, event.Erased{Was: r.Kind, Bytes: int64(len(r.Body))})
+		if err != nil {
+			panic(err)
+		}
+		stone.Seq, stone.At = r.Seq, r.At
+		l.records[i] = stone
+	}
 }
 
 func (l *memoryLog) info(run id.Run) turnlog.RunInfo {
@@ -194,7 +250,7 @@ func (l *memoryLog) whole(t testing.TB, run id.Run) []string {
 	defer l.mu.Unlock()
 	enc := NewEncoder(testEpoch, run, nil)
 	var frames []string
-	for _, r := range l.records[l.runs[run].First-1:] {
+	for _, r := range l.records[begins(l.runs[run]):] {
 		b, _, err := enc.Encode(nil, r)
 		if err != nil {
 			t.Fatal(err)

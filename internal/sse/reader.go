@@ -45,7 +45,7 @@ func (r *reader) next(ctx context.Context) ([]byte, next, error) {
 		return nil, more, err
 	}
 	if r.stream == nil {
-		return r.fromLog(ctx, r.run.Last)
+		return r.fromLog(ctx, ends(r.run))
 	}
 	b, found, missing := r.fromMemory()
 	if missing > 0 {
@@ -144,8 +144,9 @@ type catchUp struct {
 }
 
 func newCatchUp(r *reader) *catchUp {
-	c := &catchUp{enc: r.srv.encoder(r.run), fed: max(r.after, r.run.First-1)}
-	c.enc.joined = c.fed >= r.run.First
+	from := begins(r.run)
+	c := &catchUp{enc: r.srv.encoder(r.run), fed: max(r.after, from)}
+	c.enc.joined = c.fed > from
 	return c
 }
 
@@ -167,7 +168,7 @@ func (c *catchUp) read(ctx context.Context, r *reader, upTo int64) ([]byte, erro
 		}
 		c.frame, c.over, err = c.enc.Encode(c.frame[:0], record)
 		if errors.Is(err, errNeedsStart) {
-			c.enc, c.fed = r.srv.encoder(r.run), r.run.First-1
+			c.enc, c.fed = r.srv.encoder(r.run), begins(r.run)
 			break
 		}
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"verbatim/internal/event"
 	"verbatim/internal/id"
 	"verbatim/internal/turnlog"
 )
@@ -19,6 +20,12 @@ import (
 // event says reset. run is what the log knows of the run at the time of the
 // request or later.
 //
+// While the run's message waits in the queue the stream is open and silent but
+// for its comments, and goes on with the run's start when that comes. When the
+// message is taken out unsent it gets one cancelled event, with the cursor of
+// the fact that took it out, and nothing else; whoever asks later gets the
+// same.
+//
 // Headers that are set on w go out with the answer. On plain HTTP/1.1 the
 // connection is taken from net/http and ServeRun returns while it is being
 // served; else it returns when the stream has ended. On an error nothing was
@@ -28,16 +35,22 @@ func (s *Server) ServeRun(w http.ResponseWriter, r *http.Request, run turnlog.Ru
 		return err
 	}
 	defer s.work.Done()
-	after, reset, err := s.begin(r.Context(), run, cursor)
+	after, reset, err := s.begin(r.Context(), run.Conversation, begins(run), cursor)
 	if err != nil {
 		return err
 	}
-	if run.Last > 0 && after >= run.Last {
+	if last := ends(run); last > 0 && after >= last {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	first := []byte(Head)
-	if reset {
+	switch {
+	case dropped(run):
+		first, after = appendDropped(first, s.log.Epoch(), run.Run, run.Dropped), run.Dropped
+	case reset && waits(run):
+		s.serveReset(w, r, run, after)
+		return nil
+	case reset:
 		if first, after, err = s.resetStart(r.Context(), first, run); err != nil {
 			return err
 		}
@@ -53,23 +66,23 @@ func (s *Server) ServeRun(w http.ResponseWriter, r *http.Request, run turnlog.Ru
 	return nil
 }
 
-// begin turns the client's cursor into a place in the log.
-func (s *Server) begin(ctx context.Context, run turnlog.RunInfo, cursor *id.Cursor) (after int64, reset bool, err error) {
-	before := run.First - 1
+// begin turns the client's cursor into a place in the log, which is not before
+// the record from.
+func (s *Server) begin(ctx context.Context, c id.Conversation, from int64, cursor *id.Cursor) (after int64, reset bool, err error) {
 	if cursor == nil {
-		return before, false, nil
+		return from, false, nil
 	}
 	if cursor.Epoch != s.log.Epoch() {
-		return before, true, nil
+		return from, true, nil
 	}
-	head, err := s.log.Head(ctx, run.Conversation)
+	head, err := s.log.Head(ctx, c)
 	if err != nil {
 		return 0, false, err
 	}
 	if cursor.Seq > head {
-		return before, true, nil
+		return from, true, nil
 	}
-	return max(cursor.Seq, before), false, nil
+	return max(cursor.Seq, from), false, nil
 }
 
 // resetStart appends the start frame that tells a client to forget what it
@@ -86,6 +99,19 @@ func (s *Server) resetStart(ctx context.Context, b []byte, run turnlog.RunInfo) 
 	enc.Reset = true
 	b, _, err = enc.Encode(b, records[0])
 	return b, run.First, err
+}
+
+// serveReset serves a run that waits to a client whose cursor means nothing
+// here. Its start, which says so, is still to come and is this client's alone,
+// so its stream is framed for itself, in the handler's goroutine.
+func (s *Server) serveReset(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, after int64) {
+	enc := s.encoder(run)
+	enc.Reset = true
+	in := records{srv: s, run: run, after: after, frame: func(_ context.Context, b []byte, r event.Record) ([]byte, bool, error) {
+		return enc.Encode(b, r)
+	}}
+	setHeaders(w.Header())
+	s.write(w, r, func(ctx context.Context, out bodyWriter) error { return out.copyRecords(ctx, &in) })
 }
 
 func setHeaders(h http.Header) {
@@ -118,17 +144,13 @@ func (s *Server) leave(w http.ResponseWriter, r *http.Request, run turnlog.RunIn
 	f := &follower{srv: s, conn: conn, sock: socketOf(conn), after: after, rest: head}
 	s.stats.attached.Add(1)
 	s.stats.followers.Add(1)
-	if run.Last > 0 {
+	if ends(run) > 0 {
 		s.work.Go(func() { f.own(run, nil) })
 		return true, nil
 	}
 	for {
 		st := s.streamOf(run)
-		if f.sock == nil {
-			f.release(st)
-			return true, nil
-		}
-		if st.join(f) {
+		if f.sock == nil && f.release(st) || f.sock != nil && st.join(f) {
 			return true, nil
 		}
 	}

@@ -23,10 +23,20 @@ type bodyWriter struct {
 // HTTP/1.0, and to writers that don't let go of their connection.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, after int64, first []byte) {
 	in := reader{srv: s, run: run, after: after}
-	if run.Last == 0 {
-		in.stream = s.streamOf(run)
+	if ends(run) == 0 {
+		in.stream = s.held(run)
+		defer in.stream.letGo()
 	}
 	s.write(w, r, func(ctx context.Context, out bodyWriter) error { return out.copy(ctx, &in, first) })
+}
+
+// held returns the live stream of a run for a reader that lets go of it.
+func (s *Server) held(run turnlog.RunInfo) *stream {
+	for {
+		if st := s.streamOf(run); st.hold() {
+			return st
+		}
+	}
 }
 
 // write lets body write the body of an answer. Its context, and the writing it

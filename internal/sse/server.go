@@ -40,6 +40,8 @@ type Log interface {
 	After(ctx context.Context, c id.Conversation, after int64, limit turnlog.Limit) ([]event.Record, error)
 	// Watch returns a wake-up that is signalled after each commit.
 	Watch(c id.Conversation) *turnlog.Watcher
+	// Run looks a run up by its id.
+	Run(ctx context.Context, r id.Run) (turnlog.RunInfo, error)
 	// Head returns the seq of a conversation's last record, 0 for none.
 	Head(ctx context.Context, c id.Conversation) (int64, error)
 	Epoch() id.Epoch
@@ -164,8 +166,23 @@ func (s *Server) streamOf(run turnlog.RunInfo) *stream {
 	return st
 }
 
-// forget drops a stream that takes no more followers.
-func (s *Server) forget(st *stream) {
+// Forget drops what memory holds of the runs of a conversation that have ended.
+// Who deletes calls it when the log has tombstones in the place of what was
+// deleted: followers that are still being sent such a run then find these, and
+// their streams end properly. A run that goes on, or waits, keeps its followers;
+// what memory holds of it goes with its end. A second call changes nothing.
+func (s *Server) Forget(c id.Conversation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.streams {
+		if st.run.Conversation == c {
+			st.forget()
+		}
+	}
+}
+
+// remove drops a stream that takes no more followers.
+func (s *Server) remove(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.streams, st.run.Run)

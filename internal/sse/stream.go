@@ -19,8 +19,9 @@ const (
 	closed
 )
 
-// stream is a run as it goes over the wire now: its tail in memory, and the
-// followers that are up with it. One goroutine reads the run, frames each
+// stream is a run as it goes over the wire now, or will when its message has
+// waited in the queue: its tail in memory, and the followers that are up with
+// it. One goroutine reads the run, frames each
 // record once, and writes to these followers; it never waits for a socket.
 type stream struct {
 	srv *Server
@@ -45,6 +46,10 @@ type stream struct {
 	seq     int64
 	state   state
 	joining []*follower
+	// readers counts those who read bytes in goroutines of their own.
+	readers int
+	// forgotten is set when memory must not keep the run beyond its end.
+	forgotten bool
 	// grown is closed when there is more or it is over; nil when nobody
 	// waits.
 	grown chan struct{}
@@ -53,7 +58,7 @@ type stream struct {
 func newStream(srv *Server, run turnlog.RunInfo) *stream {
 	return &stream{
 		srv: srv, run: run, wake: make(chan struct{}, 1), enc: srv.encoder(run),
-		bytes: byteLog{limit: srv.cacheBytes}, seq: run.First - 1, tick: srv.tick.Load(),
+		bytes: byteLog{limit: srv.cacheBytes}, seq: begins(run), tick: srv.tick.Load(),
 	}
 }
 
@@ -197,6 +202,34 @@ func (s *stream) join(f *follower) bool {
 	return true
 }
 
+// forget makes the stream let go of what it holds once the run is over, which
+// it may be already. Followers find the rest in the log.
+func (s *stream) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgotten = true
+	s.signal()
+}
+
+// hold counts a reader in; false when the stream takes no more.
+func (s *stream) hold() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == closed {
+		return false
+	}
+	s.readers++
+	return true
+}
+
+// letGo undoes hold.
+func (s *stream) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers--
+	s.signal()
+}
+
 func (s *stream) signal() {
 	select {
 	case s.wake <- struct{}{}:
@@ -210,12 +243,12 @@ func (s *stream) finished() bool {
 		return false
 	}
 	s.mu.Lock()
-	if len(s.joining) > 0 {
+	if len(s.joining) > 0 || s.readers > 0 {
 		s.mu.Unlock()
 		return false
 	}
 	s.state = closed
 	s.mu.Unlock()
-	s.srv.forget(s)
+	s.srv.remove(s)
 	return true
 }

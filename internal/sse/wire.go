@@ -168,7 +168,7 @@ func wireUsage() Wire {
 }
 
 func wireCancelled() Wire {
-	return terminal(wire(nameCancelled, "A person stopped the run.",
+	return terminal(wire(nameCancelled, "A person stopped the run, or took its message out of the queue; then it is the only event, and `msg_id` is empty.",
 		basic("run_id", "string", "the run"),
 	))
 }

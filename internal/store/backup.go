@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Backup writes a copy of the database as it is at one moment to a new file
-// (0600), while reading and writing go on. The file is complete and durable
+// Backup writes a copy of the database as it is at one moment, and of the blobs
+// that it refers to, to a new file (0600), while reading and writing go on. The file is complete and durable
 // when it appears under its name. One that is there already is left alone:
 // ErrExists. ctx is looked at before the copying begins.
 //
@@ -24,7 +24,9 @@ func (d *DB) Backup(ctx context.Context, file string) error {
 		return fmt.Errorf("back up to %s: %w; name a new file", file, ErrExists)
 	}
 	partial := file + ".partial"
-	if err := d.copyTo(partial); err != nil {
+	err := d.copyTo(partial)
+	d.tidyLater()
+	if err != nil {
 		return fmt.Errorf("back up to %s: %w; the data is unharmed", file, err)
 	}
 	if err := publish(partial, file); err != nil {
@@ -54,6 +56,9 @@ func (d *DB) copyTo(partial string) (err error) {
 	}
 	err = c.exec("VACUUM INTO ?", partial)
 	if err = errors.Join(explain(err), c.close()); err != nil {
+		return err
+	}
+	if err := addFiles(partial, filepath.Join(d.dir, blobsName)); err != nil {
 		return err
 	}
 	return f.Sync()

@@ -24,7 +24,8 @@ type RestoreOptions struct {
 	Now func() time.Time
 }
 
-// Restore makes the copy that Backup wrote the database of dir. The copy is
+// Restore makes the copy that Backup wrote the database of dir, and puts its
+// blobs beside it. The copy is
 // read whole and checked first, and is not changed. The restored database has
 // an epoch of its own, so that no cursor of a later life is taken for one of
 // this, and its start number is above that of the database it replaces, where
@@ -65,6 +66,9 @@ func restore(ctx context.Context, file, path string, inTheWay []string, options 
 		return errors.Join(fmt.Errorf("restore %s: %w", file, err), os.Remove(next))
 	}
 	if err := renew(next, lastStart(path, inTheWay), options.Mint.Epoch()); err != nil {
+		return errors.Join(fmt.Errorf("restore %s: %w", file, err), os.Remove(next))
+	}
+	if err := takeFiles(next, filepath.Join(filepath.Dir(path), blobsName)); err != nil {
 		return errors.Join(fmt.Errorf("restore %s: %w", file, err), os.Remove(next))
 	}
 	suffix := ".before-restore-" + options.Now().UTC().Format("20060102T150405.000Z")

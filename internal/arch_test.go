@@ -34,12 +34,13 @@ var rules = []rule{
 	{"internal/llm", "internal/id internal/event", "a model's answer in no provider's terms; its failures are the vocabulary's codes"},
 	{"internal/llm/sseread", "internal/llm", "lines off a socket; a line too long is a failure of the model"},
 	{"internal/search", "internal/id", "what finding a word means: values in, values out"},
+	{"internal/netguard", "", "which addresses are public; what is asked of them it does not know"},
 	{"internal/term", "", "makes text safe to print; knows nothing of where it is from"},
 	{"internal/attachment", "", "what a file is, from its bytes: values in, values out"},
 
 	// Truth.
 	{"internal/turnlog", "internal/id internal/event", "the log states what it needs of a store and never imports one"},
-	{"internal/store", "internal/id internal/event internal/transcript internal/turnlog internal/search internal/approval", "one way to keep the log, behind turnlog.Store"},
+	{"internal/store", "internal/id internal/event internal/transcript internal/turnlog internal/search internal/approval internal/blob", "one way to keep the log, behind turnlog.Store"},
 	{"internal/blob", "", "files with names; what refers to them is the log's"},
 
 	// Work in.
@@ -49,14 +50,14 @@ var rules = []rule{
 	{"internal/approval", "internal/id internal/event internal/turnlog", "asks people and waits; how it came out it reads from the log, and where rules are kept it does not know"},
 	{"internal/tool", "internal/event internal/netguard", "what the model can do; who is asked and where output is kept is not its business"},
 	{"internal/agent", "internal/id internal/event internal/llm internal/turnlog internal/transcript internal/approval internal/tool", "one run: from the model to the log"},
-	{"internal/chat", "internal/id internal/event internal/llm internal/turnlog internal/transcript internal/agent internal/approval internal/tool internal/attachment", "commands; it reads the log by the fold and never shows anything"},
+	{"internal/chat", "internal/id internal/event internal/llm internal/turnlog internal/transcript internal/agent internal/tool internal/attachment", "commands; it reads the log by the fold and never shows anything"},
 
 	// Views out: each holds a cursor and knows no other, nor who writes.
 	{"internal/sse", "internal/id internal/event internal/turnlog", "a view: the log's records as frames"},
 	{"internal/library", "internal/id internal/event internal/turnlog internal/transcript", "a view: the log's records as rows"},
 
 	// Doors and wiring.
-	{"internal/httpapi", "internal/id internal/event internal/turnlog internal/chat internal/library internal/sse internal/approval internal/attachment", "the door: it takes commands to chat and readers to the views"},
+	{"internal/httpapi", "internal/id internal/event internal/turnlog internal/chat internal/library internal/sse internal/approval internal/attachment internal/search", "the door: it takes commands to chat and readers to the views"},
 	{"internal/client", "internal/id internal/event", "speaks our own wire as a stranger would"},
 	{"internal/config", "", "settings are text and numbers; they configure, so they know nobody"},
 	{"internal/app", "internal/", "the one place where the parts meet"},
@@ -124,7 +125,8 @@ var outside = []struct {
 	{"go.yaml.in/", []string{"internal/config"}, "only settings are YAML"},
 	{"golang.org/x/text/", []string{"internal/search", "internal/attachment"}, "only search looks into characters, and only attachments into encodings before Unicode"},
 	{"github.com/aymanbagabas/go-udiff", []string{"internal/tool"}, "only tools show differences of files"},
-	{"golang.org/x/sys/", []string{"internal/store", "internal/sse", "internal/app", "internal/faultfs"}, "system calls stay at the rim"},
+	{"golang.org/x/net/", []string{"internal/tool", "internal/netguard"}, "only tools read pages, and only netguard the names of hosts"},
+	{"golang.org/x/sys/", []string{"internal/store", "internal/sse", "internal/app", "internal/faultfs", "internal/tool"}, "system calls stay at the rim"},
 }
 
 // testOnly may be imported by tests and test kits, and by nothing else.

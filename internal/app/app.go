@@ -2,14 +2,14 @@
 // them and stops them. The command and the end-to-end tests use it.
 //
 // Guarantee: Start either returns an app that serves or has undone everything;
-// after Stop nothing of the app runs, and what was committed is on disk.
-// Recovery of what a crash left is done before the first request is taken.
+// after Stop nothing of the app runs, and what was committed is on disk. What a
+// crash left is taken up before the first request that has to do with it:
+// requests that come earlier wait at the door.
 package app
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -60,6 +60,7 @@ type App struct {
 	token    string
 	outcomes outcomes
 
+	recovery recovery
 	listener net.Listener
 	inside   *pipe // the listener, when the app is private
 	server   *http.Server
@@ -77,16 +78,20 @@ func New(cfg config.Config, opt Options) *App {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &App{cfg: cfg, opt: opt, served: make(chan struct{})}
+	return &App{
+		cfg: cfg, opt: opt, served: make(chan struct{}),
+		recovery: recovery{done: make(chan struct{})},
+	}
 }
 
-// Start opens the data directory, takes up what the last process left and
-// serves. When it returns an error everything it did is undone; the error is a
-// sentence for people.
+// Start opens the data directory, serves, and begins to take up what the last
+// process left; requests that must wait for that do. When it returns an error
+// everything it did is undone; the error is a sentence for people. When what was
+// left can't be taken up, Served is closed and Stop returns why.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		a.checkWorkspace, a.openStore, a.openLog, a.openModels, a.openWork, a.listen,
-		a.buildParts, a.recover, a.serve, a.announce,
+		a.buildParts, a.serve, a.announce, a.beginRecovery,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.rollBack())
@@ -131,7 +136,7 @@ func (a *App) openLog(context.Context) error {
 
 func (a *App) openModels(ctx context.Context) error {
 	a.models = &models{
-		settings: &chat.Settings{Store: a.db, Defaults: settingDefaults(a.cfg)}, projects: a.db,
+		settings: &chat.Settings{Store: &recall{store: a.db}, Defaults: settingDefaults(a.cfg)}, projects: a.db,
 		env: a.opt.Env, idle: a.cfg.IdleTimeout, log: a.opt.Logger,
 	}
 	a.onFailure(a.models.close)
@@ -140,7 +145,7 @@ func (a *App) openModels(ctx context.Context) error {
 
 func (a *App) buildParts(context.Context) error {
 	a.chat = chat.New(chat.Options{
-		Log: a.log, Blobs: a.blobs, Choose: a.models.choose, ContextTokens: a.cfg.ContextTokens,
+		Log: a.log, Blobs: attachments{a.blobs}, Choose: a.models.choose, ContextTokens: a.cfg.ContextTokens,
 		Tools: a.tools, Approvals: a.desk, Spool: a.spool,
 		AutoTitle: func(ctx context.Context) bool { return a.models.autoTitle(ctx) },
 		Logger:    a.opt.Logger, Ended: a.outcomes.count,
@@ -156,18 +161,10 @@ func (a *App) buildParts(context.Context) error {
 		Token: a.token, AllowHosts: a.allowHosts(), AllowOrigins: a.cfg.AllowOrigins,
 		PublicURL: a.cfg.PublicURL, TrustedProxies: a.cfg.TrustedProxies, BasePath: a.cfg.BasePath,
 		Version: Version, Epoch: a.log.Epoch(), Model: a.models.name,
-		HasRoom: a.log.HasRoom, Figures: a.figures, Logger: a.opt.Logger,
+		Held: true, HasRoom: a.log.HasRoom, Figures: a.figures, Logger: a.opt.Logger,
 	})
 	a.api = api
 	return err
-}
-
-func (a *App) recover(ctx context.Context) error {
-	if err := a.chat.Recover(ctx); err != nil {
-		return fmt.Errorf("take up what the last process left: %w", err)
-	}
-	a.onFailure(func() error { return a.chat.Stop(ended()) })
-	return nil
 }
 
 // placer asks the library where a run's rows are. When the log can't tell, the

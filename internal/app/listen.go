@@ -77,7 +77,10 @@ func (a *App) serve(context.Context) error {
 			a.failure = err
 		}
 	}()
-	a.onFailure(func() error { return a.endServer(ended()) })
+	a.onFailure(func() error {
+		a.api.Fail()
+		return a.endServer(ended())
+	})
 	return nil
 }
 
@@ -92,8 +95,9 @@ func (a *App) endServer(ctx context.Context) error {
 	return errors.Join(ignoreClosed(err), ignoreClosed(a.failure))
 }
 
-// Served is closed when the app answers no more requests: after Stop, or when
-// the listener broke.
+// Served is closed when the app takes no more connections: after Stop, or when
+// the listener broke or what the last process left can't be taken up. Stop
+// returns why.
 func (a *App) Served() <-chan struct{} { return a.served }
 
 func ignoreClosed(err error) error {

@@ -27,7 +27,7 @@ func (a *App) Stop(ctx context.Context) error {
 
 	drain, cancel := context.WithTimeout(ctx, DrainTime)
 	defer cancel()
-	errs = append(errs, tolerate(a.chat.Stop(drain)))
+	errs = append(errs, a.endRecovery(drain), tolerate(a.chat.Stop(drain)))
 
 	words, done := context.WithTimeout(context.Background(), lastWords)
 	defer done()

@@ -12,19 +12,17 @@ import (
 	"verbatim/internal/blob"
 	"verbatim/internal/netguard"
 	"verbatim/internal/tool"
+	"verbatim/internal/turnlog"
 )
 
 // openWork makes what runs act with: the tools of the workspace, the desk where
 // they ask, the place for long outputs and attachments.
-func (a *App) openWork(ctx context.Context) error {
+func (a *App) openWork(context.Context) error {
 	blobs, err := blob.Open(filepath.Join(a.cfg.Data, "blobs"))
 	if err != nil {
 		return err
 	}
 	a.blobs = blobs
-	if err := a.sweepBlobs(ctx); err != nil {
-		return err
-	}
 	workspace := a.cfg.Workspace
 	if workspace == "" {
 		if workspace, err = os.Getwd(); err != nil {
@@ -59,6 +57,18 @@ func (a *App) sweepBlobs(ctx context.Context) error {
 		a.opt.Logger.Info("removed files that nothing refers to", "count", n)
 	}
 	return errors.Join(failed, err)
+}
+
+// attachments keeps the files of messages, and tells a full disk as the log does.
+type attachments struct{ *blob.Store }
+
+// Put stores data and returns its new name once it is durable.
+func (s attachments) Put(ctx context.Context, data []byte) (string, error) {
+	name, err := s.Store.Put(ctx, data)
+	if errors.Is(err, blob.ErrFull) {
+		err = fmt.Errorf("%w: %w", turnlog.ErrFull, err)
+	}
+	return name, err
 }
 
 // spool begins the place of a tool output that is too long to be shown.

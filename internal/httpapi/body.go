@@ -8,23 +8,20 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"time"
 	"unicode/utf8"
 )
 
 // smallBodyBytes bounds the bodies that hold no text of a person.
 const smallBodyBytes = 1 << 20
 
-// limitBody gives a body BodyTime to arrive. It is set for every request that
-// has one: net/http reads what a refused request left unread before it sends
-// the answer. It ends with the body: net/http lifts it when that has been read,
-// so the answer may take as long as it likes.
+// limitBody gives a body BodyTime to arrive, from when its route wants it. It
+// ends with the body: net/http lifts it when that has been read, so the answer
+// may take as long as it likes.
 func limitBody(w *reply, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
 	}
-	// Where there is no deadline to set, there is no network to wait for.
-	_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(BodyTime))
+	setReadDeadline(w, BodyTime)
 }
 
 // readBody reads a whole body of at most limit bytes.

@@ -29,7 +29,7 @@ func (a *API) listChats(w *reply, e *entry) error {
 
 // conversation returns the conversation that the path names.
 func (a *API) conversation(w *reply, e *entry) (id.Conversation, error) {
-	name := a.name(e)
+	name := e.parts["id"]
 	if !id.Valid(name) {
 		return "", badID("The chat id")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"verbatim/internal/attachment"
 	"verbatim/internal/chat"
 	"verbatim/internal/library"
 	"verbatim/internal/sse"
@@ -25,6 +26,7 @@ const (
 	Conflict        Kind = "conflict"
 	TooLarge        Kind = "too_large"
 	ContentType     Kind = "content_type"
+	Unsupported     Kind = "unsupported_file"
 	Mismatch        Kind = "mismatch"
 	Limited         Kind = "limited"
 	Internal        Kind = "internal"
@@ -54,6 +56,7 @@ var errorTable = []ErrorDoc{
 	{Conflict, http.StatusConflict, "It came at the wrong moment, or something changed since; look again, then repeat it."},
 	{TooLarge, http.StatusRequestEntityTooLarge, "The request is too large; send less at once."},
 	{ContentType, http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json."},
+	{Unsupported, http.StatusUnsupportedMediaType, "A file of this kind can't be taken; the text says which, and what to do."},
 	{Mismatch, http.StatusUnprocessableEntity, "The run id belongs to another request; use a new one."},
 	{Limited, http.StatusTooManyRequests, "Too many requests; wait a moment, then try again."},
 	{Internal, http.StatusInternalServerError, "Something went wrong inside Verbatim; the log has the details."},
@@ -95,12 +98,15 @@ func docOf(kind Kind) ErrorDoc {
 func problemOf(err error) *Problem {
 	var p *Problem
 	var refused *chat.Error
+	var file *attachment.Refusal
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &refused):
 		return problem(kindOf(refused.Code), refused.Message)
+	case errors.As(err, &file):
+		return problemOfFile(file)
 	case errors.As(err, &large):
 		return problem(TooLarge, "")
 	case errors.Is(err, library.ErrMissing):
@@ -116,6 +122,13 @@ func problemOf(err error) *Problem {
 	return problem(Internal, "")
 }
 
+func problemOfFile(r *attachment.Refusal) *Problem {
+	if r.TooLarge {
+		return problem(TooLarge, r.Error()+".")
+	}
+	return problem(Unsupported, r.Error()+".")
+}
+
 func kindOf(code chat.Code) Kind {
 	switch code {
 	case chat.Invalid:
@@ -126,6 +139,8 @@ func kindOf(code chat.Code) Kind {
 		return Conflict
 	case chat.Mismatch:
 		return Mismatch
+	case chat.TooMany:
+		return Limited
 	case chat.Full:
 		return Full
 	case chat.Stopping:

@@ -20,6 +20,9 @@ type entry struct {
 	// route is where it goes, nil for a path or method that is not there:
 	// such a request passes the same checks before it is told so.
 	route *Route
+	// parts is what stands in the braces of the route's path. It is not
+	// checked.
+	parts map[string]string
 	// allow lists the methods of a path that is there, when route is nil
 	// because it has not the one that was asked.
 	allow string

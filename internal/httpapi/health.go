@@ -35,6 +35,8 @@ func (a *API) readyz(w *reply, _ *entry) error {
 	switch {
 	case a.draining.Load():
 		return problem(Unavailable, "Verbatim is shutting down; try again in a moment.")
+	case !a.door.isOpen():
+		return problem(Unavailable, "Verbatim is starting; try again in a moment.")
 	case a.opt.HasRoom != nil && !a.opt.HasRoom():
 		return problem(Unavailable, "The disk is full, so no new run can be stored; free some space.")
 	}

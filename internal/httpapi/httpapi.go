@@ -26,6 +26,7 @@ import (
 	"verbatim/internal/event"
 	"verbatim/internal/id"
 	"verbatim/internal/library"
+	"verbatim/internal/search"
 	"verbatim/internal/turnlog"
 )
 
@@ -69,6 +70,20 @@ type Library interface {
 	List(ctx context.Context) ([]library.Line, error)
 	Chat(ctx context.Context, c id.Conversation) (library.Chat, error)
 	Place(ctx context.Context, c id.Conversation, r id.Run) (library.Place, error)
+	Positions(ctx context.Context, c id.Conversation) (map[id.Message]int, error)
+	Content(ctx context.Context, c id.Conversation, r id.Run) (string, error)
+}
+
+// Searcher finds words in what was said; *store.DB does.
+type Searcher interface {
+	Search(ctx context.Context, q search.Request) (search.Page, error)
+}
+
+// Projects keeps what projects tell the model; *store.DB does. A project that
+// only conversations name has no entry.
+type Projects interface {
+	Projects(ctx context.Context) (instructions map[string]string, err error)
+	SetProject(ctx context.Context, name, instructions string) error
 }
 
 // Runs is where runs are looked up; *turnlog.Log is one. It answers
@@ -86,12 +101,14 @@ type Streams interface {
 }
 
 // Options are what an API is built of. Commands, Approvals, Settings, Library,
-// Runs, Streams and Token are required.
+// Search, Projects, Runs, Streams and Token are required.
 type Options struct {
 	Commands  Commands
 	Approvals Approvals
 	Settings  Settings
 	Library   Library
+	Search    Searcher
+	Projects  Projects
 	Runs      Runs
 	Streams   Streams
 
@@ -118,6 +135,10 @@ type Options struct {
 	Version string
 	Epoch   id.Epoch
 	Model   func(ctx context.Context) string
+	// Held makes requests wait, behind the gate, until Open or Fail is
+	// called: all but those for the page, its files, a launch link, figures
+	// and health.
+	Held bool
 	// HasRoom reports whether new runs can be stored; nil means always.
 	HasRoom func() bool
 	// Figures are what /metrics tells of the other packages; nil for
@@ -138,6 +159,7 @@ type API struct {
 	routes  routeTree
 	assets  assets
 	metrics *metrics
+	door    *door
 	base    string // without a slash at the end
 	log     *slog.Logger
 
@@ -163,7 +185,10 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &API{opt: o, gate: g, base: base, log: o.Logger, assets: loadAssets()}
+	a := &API{opt: o, gate: g, base: base, log: o.Logger, assets: loadAssets(), door: newDoor()}
+	if !o.Held {
+		a.Open()
+	}
 	a.codes.now = o.Now
 	a.metrics = newMetrics(o.Figures)
 	a.routes = newRouteTree(a.table())

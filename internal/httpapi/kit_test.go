@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,10 +17,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"verbatim/internal/approval"
 	"verbatim/internal/chat"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
 	"verbatim/internal/library"
+	"verbatim/internal/search"
 	"verbatim/internal/turnlog"
 )
 
@@ -41,8 +45,16 @@ type world struct {
 	chat   library.Chat
 	lines  []library.Line
 	patch  map[string]json.RawMessage
-	logs   bytes.Buffer
-	now    time.Time
+
+	queue    chat.Queue
+	pending  []approval.Pending
+	rules    []approval.Rule
+	asked    []search.Request
+	found    [][]search.Hit // the pages of a search
+	projects map[string]string
+
+	logs bytes.Buffer
+	now  time.Time
 }
 
 func (w *world) call(name string) error {
@@ -74,12 +86,104 @@ func (w *world) Cancel(_ context.Context, run id.Run, by string, via event.Via) 
 	return w.call("cancel " + string(run) + " by " + by)
 }
 
-func (w *world) Rename(_ context.Context, c id.Conversation, title string) error {
-	return w.call("rename " + string(c) + " " + title)
+func (w *world) Change(_ context.Context, c id.Conversation, p chat.Patch) error {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	var set map[string]any
+	if err := json.Unmarshal(b, &set); err != nil {
+		return err
+	}
+	maps.DeleteFunc(set, func(_ string, v any) bool { return v == nil })
+	return w.call(fmt.Sprintf("change %s %v", c, set))
 }
 
-func (w *world) SetProject(_ context.Context, c id.Conversation, project string) error {
-	return w.call("project " + string(c) + " " + project)
+func (w *world) Restore(_ context.Context, c id.Conversation) error {
+	return w.call("restore " + string(c))
+}
+
+// rowText tells all of a target.
+func rowText(t chat.Target) string {
+	if t.Message != "" {
+		return fmt.Sprintf("message %s seq %d", t.Message, t.Seq)
+	}
+	return fmt.Sprintf("row %d seq %d", t.Index, t.Seq)
+}
+
+func (w *world) DeleteMessage(_ context.Context, c id.Conversation, t chat.Target, _ event.Via) (int, error) {
+	return 4, w.call(fmt.Sprintf("delete %s %s", c, rowText(t)))
+}
+
+func (w *world) RestoreMessage(_ context.Context, c id.Conversation, m id.Message) error {
+	return w.call(fmt.Sprintf("restore %s %s", c, m))
+}
+
+func (w *world) SetVersion(_ context.Context, c id.Conversation, t chat.Target, n int) (chat.Version, error) {
+	return chat.Version{Run: "r1", Active: n, Count: 3}, w.call(fmt.Sprintf("version %s %s %d", c, rowText(t), n))
+}
+
+func (w *world) Fork(_ context.Context, c id.Conversation, t chat.Target) (id.Conversation, error) {
+	return "c_copy", w.call(fmt.Sprintf("fork %s %s", c, rowText(t)))
+}
+
+func (w *world) EditAndSend(_ context.Context, c id.Conversation, t chat.Target, req chat.SendRequest) (turnlog.RunInfo, error) {
+	w.mu.Lock()
+	w.sent = append(w.sent, req)
+	w.mu.Unlock()
+	return turnlog.RunInfo{Run: "r_minted", Conversation: "c_copy", Message: "m_1", First: 2}, w.call(fmt.Sprintf("edit %s %s", c, rowText(t)))
+}
+
+func (w *world) Queue(context.Context, id.Conversation) (chat.Queue, error) { return w.queue, w.err }
+
+func (w *world) EditQueued(_ context.Context, c id.Conversation, r id.Run, text string, _ event.Via) error {
+	return w.call(fmt.Sprintf("edit queued %s %s %s", c, r, text))
+}
+
+func (w *world) RemoveQueued(_ context.Context, c id.Conversation, r id.Run, _ event.Via) error {
+	return w.call(fmt.Sprintf("remove queued %s %s", c, r))
+}
+
+func (w *world) Resume(_ context.Context, c id.Conversation, _ event.Via) error {
+	return w.call("resume " + string(c))
+}
+
+func (w *world) Decide(_ context.Context, a id.Approval, d approval.Decision) error {
+	return w.call(fmt.Sprintf("decide %s %s by %s at %s", a, d.Choice, d.By, d.Via.Surface))
+}
+
+func (w *world) Pending() []approval.Pending { return w.pending }
+
+func (w *world) Rules(context.Context) ([]approval.Rule, error) { return w.rules, w.err }
+
+func (w *world) Revoke(_ context.Context, id string) error { return w.call("revoke " + id) }
+
+// Search answers with the pages in turn, each with the place to go on from.
+func (w *world) Search(_ context.Context, q search.Request) (search.Page, error) {
+	w.asked = append(w.asked, q)
+	if int(q.Before) >= len(w.found) {
+		return search.Page{}, w.err
+	}
+	page := search.Page{Hits: w.found[q.Before]}
+	if int(q.Before)+1 < len(w.found) {
+		page.Next = q.Before + 1
+	}
+	return page, w.err
+}
+
+func (w *world) Projects(context.Context) (map[string]string, error) { return w.projects, w.err }
+
+func (w *world) SetProject(_ context.Context, name, instructions string) error {
+	return w.call(fmt.Sprintf("project %q %q", name, instructions))
+}
+
+// Positions knows that m_1 is the second row of every conversation.
+func (w *world) Positions(context.Context, id.Conversation) (map[id.Message]int, error) {
+	return map[id.Message]int{"u_1": 0, "m_1": 1}, w.err
+}
+
+func (w *world) Content(_ context.Context, _ id.Conversation, r id.Run) (string, error) {
+	return "the content of " + string(r), w.err
 }
 
 func (w *world) Delete(_ context.Context, c id.Conversation, _ event.Via) error {
@@ -156,7 +260,7 @@ func newWorld(t *testing.T, change func(*Options)) (*world, *API) {
 	t.Helper()
 	w := &world{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	o := Options{
-		Commands: w, Settings: w, Library: w, Runs: w, Streams: w, Token: testToken,
+		Commands: w, Approvals: w, Settings: w, Library: w, Search: w, Projects: w, Runs: w, Streams: w, Token: testToken,
 		Version: "1.2.3", Epoch: "e1", Now: func() time.Time { return w.now },
 		Model:  func(context.Context) string { return "openai/fake" },
 		Logger: slog.New(slog.NewJSONHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),

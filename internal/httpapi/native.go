@@ -44,7 +44,7 @@ func (a *API) runEvents(w *reply, e *entry) error {
 	if err != nil {
 		return err
 	}
-	name := a.name(e)
+	name := e.parts["id"]
 	if !id.Valid(name) {
 		return badID("The run id")
 	}

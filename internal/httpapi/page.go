@@ -57,8 +57,9 @@ func (a *API) page(w *reply, e *entry) error {
 }
 
 func (a *API) asset(w *reply, e *entry) error {
-	f, ok := a.assets[a.name(e)]
-	if !ok || strings.HasSuffix(a.name(e), ".html") {
+	name := e.parts[restPart]
+	f, ok := a.assets[name]
+	if !ok || strings.HasSuffix(name, ".html") {
 		return problem(Missing, "")
 	}
 	serveAsset(w, e, f)

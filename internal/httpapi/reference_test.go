@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -9,9 +11,11 @@ import (
 	"text/template"
 	"time"
 
+	"verbatim/internal/attachment"
 	"verbatim/internal/chat"
 	"verbatim/internal/golden"
 	"verbatim/internal/id"
+	"verbatim/internal/search"
 )
 
 const referencePage = "../../docs/http.md"
@@ -32,7 +36,7 @@ func TestRoutesAndPageAgree(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z]+) (/[^`]*)` \\|").FindAllStringSubmatch(string(page), -1) {
 		method, path := m[1], m[2]
 		listed[method+" "+path] = true
-		path = strings.NewReplacer("{id}", "c1", "{run_id}", "r1", "...", "app.js").Replace(path)
+		path = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(strings.Replace(path, "...", "app.js", 1), "0")
 		rec := ask{method: method, path: path}.of(api)
 		if rec.Code == 404 && strings.Contains(rec.Body.String(), "no such path") || rec.Code == 405 {
 			t.Errorf("the page lists %s %s, the server says %d", method, path, rec.Code)
@@ -48,7 +52,7 @@ func TestRoutesAndPageAgree(t *testing.T) {
 // reference writes the page from the tables that the server is made of.
 func reference(t *testing.T) []byte {
 	t.Helper()
-	page, err := template.New("http.md.tmpl").Funcs(template.FuncMap{"cell": cell, "code": code}).ParseFiles("testdata/http.md.tmpl")
+	page, err := template.New("http.md.tmpl").Funcs(template.FuncMap{"cell": cell, "code": code, "values": values, "initial": initial}).ParseFiles("testdata/http.md.tmpl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,12 +62,37 @@ func reference(t *testing.T) []byte {
 		"BodyMiB": MaxBodyBytes >> 20, "PromptMiB": chat.MaxPromptBytes >> 20, "SmallMiB": smallBodyBytes >> 20,
 		"HeaderKiB": MaxHeaderBytes >> 10, "URLKiB": MaxURLBytes >> 10, "HeaderSeconds": int(HeaderTime / time.Second),
 		"BodySeconds": int(BodyTime / time.Second), "LaunchMinutes": int(LaunchLife / time.Minute),
+		"Files": attachment.MaxFiles, "FileMiB": attachment.MaxBytes >> 20, "Queue": chat.MaxQueue,
+		"QueryRunes": search.MaxQueryRunes, "InstructionsKB": MaxInstructionsBytes / 1000, "Settings": chat.SettingTable(),
 		"NameRunes": MaxNameRunes, "CookieDays": int(cookieLife / (24 * time.Hour)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// values says what a setting can be.
+func values(s chat.SettingSpec) string {
+	switch {
+	case len(s.OneOf) > 0:
+		return "`" + strings.Join(s.OneOf, "`, `") + "`"
+	case s.Min != nil:
+		return fmt.Sprintf("%s from %v to %v", s.Type, int64(*s.Min), int64(*s.Max))
+	case s.Type == "string":
+		return fmt.Sprintf("text of at most %d bytes", s.MaxBytes)
+	}
+	return s.Type
+}
+
+// initial is a setting's default as JSON, nothing for what the model's server
+// decides.
+func initial(s chat.SettingSpec) (string, error) {
+	if s.Default == nil {
+		return "", nil
+	}
+	b, err := json.Marshal(s.Default)
+	return string(b), err
 }
 
 // cell makes text safe in a table of Markdown.

@@ -39,9 +39,9 @@ func TestChangesToChats(t *testing.T) {
 		want []string
 	}{
 		{"delete", ask{method: "DELETE", path: "/chats/c1"}, "", []string{"delete c1"}},
-		{"title", ask{method: "PATCH", path: "/chats/c1", body: `{"title":" A b "}`}, "", []string{"rename c1  A b "}},
-		{"project", ask{method: "PATCH", path: "/chats/c1", body: `{"project":""}`}, "", []string{"project c1 "}},
-		{"both", ask{method: "PATCH", path: "/chats/c1", body: `{"title":"A","project":"B"}`}, "", []string{"rename c1 A", "project c1 B"}},
+		{"title", ask{method: "PATCH", path: "/chats/c1", body: `{"title":" A b "}`}, "", []string{"change c1 map[Title: A b ]"}},
+		{"project", ask{method: "PATCH", path: "/chats/c1", body: `{"project":""}`}, "", []string{"change c1 map[Project:]"}},
+		{"both", ask{method: "PATCH", path: "/chats/c1", body: `{"title":"A","project":"B"}`}, "", []string{"change c1 map[Project:B Title:A]"}},
 		{"nothing", ask{method: "PATCH", path: "/chats/c1", body: `{}`}, Invalid, nil},
 		{"empty title", ask{method: "PATCH", path: "/chats/c1", body: `{"title":""}`}, Invalid, nil},
 		{"blank title", ask{method: "PATCH", path: "/chats/c1", body: `{"title":" "}`}, Invalid, nil},

@@ -27,6 +27,9 @@ func (a *API) send(w *reply, e *entry) error {
 	if err != nil {
 		return err
 	}
+	if err := aim(e, &req); err != nil {
+		return err
+	}
 	req.Via = event.Via{Surface: w.surface}
 	run, err := a.opt.Commands.Send(e.Context(), req)
 	if err != nil {
@@ -88,10 +91,27 @@ func sendRequest(o object) (chat.SendRequest, error) {
 	}
 	req.Conversation, req.Run = id.Conversation(conversation), id.Run(run)
 	req.Prompt, req.NoTools = prompt, said && !tools
-	if again != nil {
-		req.Regenerate = &chat.Target{Index: *again}
+	if req.Files, err = o.files(); err != nil || again == nil {
+		return req, err
 	}
-	return req, o.noAttachments()
+	if len(req.Files) > 0 {
+		return req, problem(Invalid, "Files can't come with regenerate_of: those of the question are sent again by themselves.")
+	}
+	req.Regenerate = &chat.Target{Index: *again}
+	return req, nil
+}
+
+// aim adds the condition of If-Match to an answer that is to be given again.
+func aim(e *entry, req *chat.SendRequest) error {
+	seq, err := ifMatch(e)
+	switch {
+	case err != nil || seq == 0:
+		return err
+	case req.Regenerate == nil:
+		return problem(Invalid, "If-Match goes with regenerate_of: it is the seq of the question there.")
+	}
+	req.Regenerate.Seq = seq
+	return nil
 }
 
 // conversation returns the id that the client gave, under either name, or the
@@ -106,14 +126,6 @@ func (o object) conversation() (string, error) {
 	return defaultConversation, nil
 }
 
-func (o object) noAttachments() error {
-	l, err := o.list("attachments")
-	if err == nil && len(l) > 0 {
-		err = problem(Invalid, "Attachments are not supported by this version; send the message without them.")
-	}
-	return err
-}
-
 func badID(name string) *Problem {
 	return problem(Invalid, fmt.Sprintf("%s may only have letters, digits, dot, dash and underscore: 1 to %d of them.", name, id.MaxBytes))
 }
@@ -123,7 +135,7 @@ type cancelled struct {
 	Run id.Run `json:"run_id"`
 }
 
-func (a *API) cancelByPath(w *reply, e *entry) error { return a.cancel(w, e, a.name(e)) }
+func (a *API) cancelByPath(w *reply, e *entry) error { return a.cancel(w, e, e.parts["run_id"]) }
 
 func (a *API) cancelByBody(w *reply, e *entry) error {
 	o, err := readObject(w, e, smallBodyBytes)

@@ -14,7 +14,6 @@ import (
 func post(path, body string) ask { return ask{method: "POST", path: path, body: body} }
 
 func TestSend(t *testing.T) {
-	zero := 0
 	rows := []struct {
 		name, body string
 		want       chat.SendRequest
@@ -27,8 +26,8 @@ func TestSend(t *testing.T) {
 		{"run_id", `{"prompt":"hi","run_id":"r1"}`, chat.SendRequest{Conversation: "default", Run: "r1", Prompt: "hi"}},
 		{"no tools", `{"prompt":"hi","tools":false}`, chat.SendRequest{Conversation: "default", Prompt: "hi", NoTools: true}},
 		{"tools", `{"prompt":"hi","tools":true}`, chat.SendRequest{Conversation: "default", Prompt: "hi"}},
-		{"again", `{"regenerate_of":0}`, chat.SendRequest{Conversation: "default", RegenerateOf: &zero}},
-		{"again with the prompt", `{"prompt":"hi","regenerate_of":0}`, chat.SendRequest{Conversation: "default", Prompt: "hi", RegenerateOf: &zero}},
+		{"again", `{"regenerate_of":0}`, chat.SendRequest{Conversation: "default", Regenerate: &chat.Target{}}},
+		{"again with the prompt", `{"prompt":"hi","regenerate_of":0}`, chat.SendRequest{Conversation: "default", Prompt: "hi", Regenerate: &chat.Target{}}},
 		{"no attachments", `{"prompt":"hi","attachments":[]}`, chat.SendRequest{Conversation: "default", Prompt: "hi"}},
 		{"unknown members", `{"prompt":"hi","mood":{"x":[1]}}`, chat.SendRequest{Conversation: "default", Prompt: "hi"}},
 		{"text is kept", `{"prompt":"  é \u0000\r\n\ud83d\ude00\\ud800 \t"}`, chat.SendRequest{Conversation: "default", Prompt: "  é \x00\r\n😀\\ud800 \t"}},
@@ -87,7 +86,6 @@ func TestSendRefusesBadInputAndDoesNothing(t *testing.T) {
 		{"half a row", `{"prompt":"x","regenerate_of":0.5}`, Invalid, "regenerate_of"},
 		{"row before the first", `{"prompt":"x","regenerate_of":-1}`, Invalid, "regenerate_of"},
 		{"row beyond all", `{"prompt":"x","regenerate_of":99999999999999999999}`, Invalid, "regenerate_of"},
-		{"attachments", `{"prompt":"x","attachments":[{"name":"a.txt","text":"x"}]}`, Invalid, "not supported by this version"},
 		{"attachments that are no list", `{"prompt":"x","attachments":{}}`, Invalid, "attachments"},
 		{"prompt too long", `{"prompt":"` + strings.Repeat("x", chat.MaxPromptBytes+1) + `"}`, TooLarge, "1 MiB"},
 	}

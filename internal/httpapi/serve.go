@@ -14,6 +14,7 @@ import (
 func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := a.opt.Now()
 	w := &reply{ResponseWriter: rw}
+	r, body := takeUpload(w, r)
 	e := a.enter(r)
 	w.native = isNative(a.inside(r.URL.Path))
 	pattern := "none"
@@ -32,6 +33,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			// A half-sent answer must not look whole.
 			panic(http.ErrAbortHandler)
 		}
+		body.discard(w, r)
 	}()
 	a.serve(w, e)
 }
@@ -40,7 +42,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (a *API) enter(r *http.Request) *entry {
 	e := &entry{Request: r}
 	e.scheme, e.host = a.gate.proxies.address(r, a.gate.origins.own)
-	e.route, e.allow = a.routes.find(r.Method, a.inside(r.URL.Path))
+	e.route, e.parts, e.allow = a.routes.find(r.Method, a.inside(r.URL.Path))
 	return e
 }
 
@@ -58,7 +60,6 @@ func (a *API) inside(p string) string {
 }
 
 func (a *API) serve(w *reply, e *entry) {
-	limitBody(w, e.Request)
 	secure(w.Header())
 	a.gate.allowOrigin(w.Header(), e)
 	if p := a.refuse(e); p != nil {
@@ -70,7 +71,7 @@ func (a *API) serve(w *reply, e *entry) {
 		return
 	}
 	w.surface = e.by.surface()
-	err := e.route.handle(w, e)
+	err := a.handle(w, e)
 	if err == nil {
 		return
 	}
@@ -82,6 +83,17 @@ func (a *API) serve(w *reply, e *entry) {
 	if !w.begun() {
 		writeProblem(w, p)
 	}
+}
+
+// handle runs the route's code, when the server has started.
+func (a *API) handle(w *reply, e *entry) error {
+	if !e.route.early() {
+		if err := a.door.wait(e.Context()); err != nil {
+			return err
+		}
+	}
+	limitBody(w, e.Request)
+	return e.route.handle(w, e)
 }
 
 // refuse returns why the request goes no further, or nil.

@@ -10,6 +10,7 @@ import (
 
 	"verbatim/internal/app"
 	"verbatim/internal/client"
+	"verbatim/internal/event"
 	"verbatim/internal/id"
 )
 
@@ -21,6 +22,8 @@ type askCommand struct {
 	Model     string   `placeholder:"PROVIDER/NAME" help:"The model that answers, when no server runs."`
 	JSON      bool     `name:"json" help:"Print each native event as a line of JSON instead of the text."`
 	Reasoning bool     `help:"Print the model's reasoning too, on standard error."`
+	Yes       bool     `help:"Allow every tool call of this answer without asking."`
+	NoTools   bool     `help:"Let the model only talk: it may call no tools."`
 }
 
 // maxPrompt is a little more than a server takes, so that the server says that
@@ -40,7 +43,7 @@ func (a *askCommand) Run(ctx context.Context, std streams, flags settings) error
 	}
 	c, err := app.Connect(ctx, cfg.Data)
 	if err == nil {
-		return a.ask(ctx, std, c, prompt)
+		return a.ask(ctx, std, a.decider(std, c, false), prompt)
 	}
 	if !errors.Is(err, app.ErrNotRunning) {
 		return err
@@ -54,8 +57,13 @@ func (a *askCommand) Run(ctx context.Context, std streams, flags settings) error
 	if err := server.Start(ctx); err != nil {
 		return err
 	}
-	err = a.ask(ctx, std, server.Client(), prompt)
+	err = a.ask(ctx, std, a.decider(std, server.Client(), true), prompt)
 	return errors.Join(err, server.Stop(ctx))
+}
+
+func (a *askCommand) decider(std streams, c *client.Client, alone bool) *decider {
+	piped := len(a.Prompt) == 0 || strings.Join(a.Prompt, " ") == "-"
+	return &decider{client: c, err: std.err, yes: a.Yes, alone: alone, typed: !piped && isTerminal(std.in)}
 }
 
 func (a *askCommand) prompt(in io.Reader) (string, error) {
@@ -72,21 +80,29 @@ func (a *askCommand) prompt(in io.Reader) (string, error) {
 
 // ask sends the prompt and prints what comes. An interrupt cancels the run: who
 // presses it wants the model to stop, not only the printing.
-func (a *askCommand) ask(ctx context.Context, std streams, c *client.Client, prompt string) error {
+func (a *askCommand) ask(ctx context.Context, std streams, d *decider, prompt string) error {
 	mint := id.Mint{}
 	p := client.Prompt{Text: prompt, Conversation: a.Chat, Run: string(mint.Run())}
+	if a.NoTools {
+		p.Tools = new(false)
+	}
+	if d.typed {
+		// It reads until the process ends: nothing can take a read of the
+		// terminal back.
+		go d.listen(ctx, std.in)
+	}
 	if p.Conversation == "" {
 		p.Conversation = string(mint.Conversation())
 	}
 	if a.JSON {
-		return a.showRecords(ctx, std, c, p)
+		return a.showRecords(ctx, std, d, p)
 	}
-	show := &textShower{out: std.out, err: std.err, reasoning: a.Reasoning}
-	for e, err := range c.Chat(ctx, p) {
+	show := &textShower{out: std.out, err: std.err, reasoning: a.Reasoning, decider: d}
+	for e, err := range d.client.Chat(ctx, p) {
 		if err != nil {
-			return a.gaveUp(ctx, c, p, err)
+			return a.gaveUp(ctx, d.client, p, err)
 		}
-		if err := show.event(e); err != nil {
+		if err := show.event(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -95,14 +111,20 @@ func (a *askCommand) ask(ctx context.Context, std streams, c *client.Client, pro
 
 // showRecords starts the run over the one wire and prints it from the other,
 // which has all that is stored of it.
-func (a *askCommand) showRecords(ctx context.Context, std streams, c *client.Client, p client.Prompt) error {
-	if err := c.Send(ctx, p); err != nil {
-		return a.gaveUp(ctx, c, p, err)
+func (a *askCommand) showRecords(ctx context.Context, std streams, d *decider, p client.Prompt) error {
+	if err := d.client.Send(ctx, p); err != nil {
+		return a.gaveUp(ctx, d.client, p, err)
 	}
 	show := &recordShower{out: std.out}
-	for r, err := range c.Records(ctx, p.Run) {
+	for r, err := range d.client.Records(ctx, p.Run) {
 		if err != nil {
-			return a.gaveUp(ctx, c, p, err)
+			return a.gaveUp(ctx, d.client, p, err)
+		}
+		switch r.Kind {
+		case event.ApprovalRequest{}.Kind():
+			d.asked(ctx, r.Body)
+		case event.ToolResult{}.Kind():
+			d.settled(r.Body)
 		}
 		if err := show.record(r); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,10 @@ type payload struct {
 	Segment string `json:"segment"`
 	Message string `json:"message"`
 	Name    string `json:"name"`
+
+	Args    json.RawMessage `json:"args"`
+	OK      bool            `json:"ok"`
+	Seconds float64         `json:"seconds"`
 }
 
 // textShower prints the answer's text, segments apart by a blank line, with
@@ -24,6 +29,7 @@ type payload struct {
 type textShower struct {
 	out, err  io.Writer
 	reasoning bool
+	decider   *decider
 
 	text, thought term.Filter
 	buf           []byte
@@ -33,7 +39,7 @@ type textShower struct {
 	outcome       error
 }
 
-func (s *textShower) event(e client.Event) error {
+func (s *textShower) event(ctx context.Context, e client.Event) error {
 	var p payload
 	if err := json.Unmarshal(e.Data, &p); err != nil {
 		return fmt.Errorf("event %s of the server: %w", e.ID, err)
@@ -43,12 +49,30 @@ func (s *textShower) event(e client.Event) error {
 		return s.delta(p)
 	case "reasoning":
 		return s.think(p.Text)
+	case "approval_request":
+		s.decider.asked(ctx, e.Data)
+	case "tool_call":
+		_, err := fmt.Fprintf(s.err, "verbatim: %s %s\n", safe(p.Name), shownArgs(p.Args))
+		return err
+	case "tool_result":
+		s.decider.settled(e.Data)
+		return s.result(p)
 	case "error":
 		s.outcome = errors.New(p.Message)
 	case "cancelled":
 		s.outcome = errors.New("the answer was cancelled")
 	}
 	return nil
+}
+
+// result says how a call ended, in a line; the whole output is in the log.
+func (s *textShower) result(p payload) error {
+	how := "done"
+	if !p.OK {
+		how = "failed"
+	}
+	_, err := fmt.Fprintf(s.err, "verbatim: %s %s after %.1f s\n", safe(p.Name), how, p.Seconds)
+	return err
 }
 
 func (s *textShower) delta(p payload) error {

@@ -156,13 +156,13 @@ func (a *App) buildParts(context.Context) error {
 		Log: a.log, Place: placer(shelf, a.opt.Logger), KeepAlive: a.cfg.KeepAlive, Logger: a.opt.Logger,
 	})
 	a.onFailure(func() error { return a.streams.Stop(ended()) })
-	api, err := httpapi.New(httpapi.Options{
-		Commands: a.chat, Approvals: a.desk, Settings: a.models.settings, Library: shelf, Runs: a.log, Streams: a.streams,
+	api, err := httpapi.New(a.native(httpapi.Options{
+		Commands: a.chat, Approvals: a.desk, Settings: a.models.settings, Library: shelf, Search: a.db, Projects: a.db, Runs: a.log, Streams: a.streams,
 		Token: a.token, AllowHosts: a.allowHosts(), AllowOrigins: a.cfg.AllowOrigins,
 		PublicURL: a.cfg.PublicURL, TrustedProxies: a.cfg.TrustedProxies, BasePath: a.cfg.BasePath,
 		Version: Version, Epoch: a.log.Epoch(), Model: a.models.name,
 		Held: true, HasRoom: a.log.HasRoom, Figures: a.figures, Logger: a.opt.Logger,
-	})
+	}))
 	a.api = api
 	return err
 }

@@ -15,6 +15,8 @@ type Prompt struct {
 	// Run is the id of the run that the message starts. It is required:
 	// with it a dropped connection attaches to the same run again.
 	Run string `json:"run_id"`
+	// Tools, if false, lets the model call none; nil leaves it free.
+	Tools *bool `json:"tools,omitempty"`
 }
 
 // Event is one event of a run.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -58,6 +59,12 @@ func (c *Client) Link(ctx context.Context) (string, error) {
 // Cancel stops a run. A run that has ended is not an error.
 func (c *Client) Cancel(ctx context.Context, run string) error {
 	return c.call(ctx, http.MethodPost, "/cancel", map[string]string{"run_id": run}, nil)
+}
+
+// Approve decides a request for approval: allow, always or deny. The same decision
+// again is no error; one that was decided otherwise or has expired is.
+func (c *Client) Approve(ctx context.Context, approval, choice string) error {
+	return c.call(ctx, http.MethodPost, "/approve/"+url.PathEscape(approval), map[string]string{"choice": choice}, nil)
 }
 
 func (c *Client) call(ctx context.Context, method, path string, body, reply any) error {

@@ -20,20 +20,29 @@ func directives() map[string]directive {
 		"repeat": readRepeat, "tool": readTool,
 		"usage": readUsage, "finish": readFinish, "error": readError,
 		"drop": bare(stepDrop), "hang": bare(stepHang), "raw": readRaw,
+		"if": readIf, "otherwise": readOtherwise, "end": readEnd, "result": readResult,
 	}
 }
 
 func readWhen(p *parser, rest string) error {
-	how, text, _ := strings.Cut(rest, " ")
-	if how != "equals" && how != "starts" && how != "contains" || text == "" {
-		return errors.New("want :when equals, starts or contains, and the words")
+	m, err := readMatch(rest)
+	if err != nil {
+		return err
 	}
 	if err := p.open(); err != nil {
 		return err
 	}
 	s := p.section()
-	s.matches = append(s.matches, match{how: how, text: strings.ToLower(strings.TrimSpace(text))})
+	s.matches = append(s.matches, m)
 	return nil
+}
+
+func readMatch(rest string) (match, error) {
+	how, text, _ := strings.Cut(rest, " ")
+	if how != "equals" && how != "starts" && how != "contains" || text == "" {
+		return match{}, errors.New("want equals, starts or contains, and the words")
+	}
+	return match{how: how, text: plain(text)}, nil
 }
 
 func readElse(p *parser, _ string) error {
@@ -61,12 +70,14 @@ func (p *parser) open() error {
 func readRound(p *parser, _ string) error {
 	s := p.section()
 	s.rounds = append(s.rounds, round{tries: [][]step{nil}})
+	p.when = nil
 	return nil
 }
 
 func readAgain(p *parser, _ string) error {
 	r := p.round()
 	r.tries = append(r.tries, nil)
+	p.when = nil
 	return nil
 }
 

@@ -138,7 +138,7 @@ func (p *player) chunk(delta func([]byte) []byte) {
 
 func (p *player) data(body func([]byte) []byte) {
 	b := append(p.line[:0], `data: {"id":"script","object":"chat.completion.chunk","created":0,"model":`...)
-	b = event.AppendString(b, p.model)
+	b = event.AppendString(b, p.asked.Model)
 	b = append(b, ',')
 	p.line = append(body(b), "}\n\n"...)
 	p.write(p.line)

@@ -37,6 +37,7 @@ type question struct {
 		Role    string `json:"role"`
 		Content any    `json:"content"`
 	} `json:"messages"`
+	Tools []json.RawMessage `json:"tools"`
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +65,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 		writeFault(w, faultStep{status: http.StatusBadRequest, message: "no section of the script takes this message"})
 		return
 	}
-	p := newPlayer(r.Context(), w, q.Model, message)
+	p := newPlayer(r.Context(), w, &q, message)
 	p.play(h.next(n, rounds))
 }
 

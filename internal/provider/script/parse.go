@@ -39,6 +39,8 @@ type parser struct {
 	pace   time.Duration
 	// size is the characters of a piece; 0 for words.
 	size int
+	// when is the :if that is open, nil for none.
+	when *condition
 
 	inBlock   bool
 	block     []string
@@ -49,7 +51,7 @@ type parser struct {
 // begin opens a section.
 func (p *parser) begin() {
 	p.script.sections = append(p.script.sections, section{rounds: []round{{tries: [][]step{nil}}}})
-	p.pace, p.size = 0, 0
+	p.pace, p.size, p.when = 0, 0, nil
 }
 
 func (p *parser) section() *section { return &p.script.sections[len(p.script.sections)-1] }
@@ -60,6 +62,7 @@ func (p *parser) round() *round {
 }
 
 func (p *parser) add(s step) {
+	s.when = p.when
 	r := p.round()
 	r.tries[len(r.tries)-1] = append(r.tries[len(r.tries)-1], s)
 }

@@ -15,8 +15,8 @@ func TestParseErrors(t *testing.T) {
 		{"only comments", ": a\n:\n\n", "a script needs at least one step"},
 		{"words outside", "hello", "line 1: words outside of a :text or :reasoning block"},
 		{"unknown", "\n:txt", "line 2: no such directive: :txt"},
-		{"when without words", ":when equals", "line 1: want :when equals, starts or contains, and the words"},
-		{"when otherwise", ":when like x", "line 1: want :when equals, starts or contains, and the words"},
+		{"when without words", ":when equals", "line 1: want equals, starts or contains, and the words"},
+		{"when otherwise", ":when like x", "line 1: want equals, starts or contains, and the words"},
 		{"after else", ":else\n:text \"a\"\n:when equals b", "line 3: the section before takes every message, so this one would never play"},
 		{"after a section without a match", ":text \"a\"\n:when equals b", "line 2: the section before takes every message, so this one would never play"},
 		{"pace", ":pace fast", `line 1: not a duration such as 40ms: "fast"`},
@@ -34,6 +34,14 @@ func TestParseErrors(t *testing.T) {
 		{"error with another option", ":error 500 x=y", "line 1: no such option of :error: x"},
 		{"drop", ":drop now", `line 1: nothing follows this directive: "now"`},
 		{"raw", ":raw a", "line 1: not a quoted string: a"},
+		{"if", ":if so", "line 1: want :if, then tools or result, with not before it for the opposite"},
+		{"if of no result", ":if result 0 contains x", `line 1: not the number of a result: "0"`},
+		{"if of a result without words", ":if result 1 equals", "line 1: want equals, starts or contains, and the words"},
+		{"if inside another", ":if tools\n:if not tools", "line 2: an :if inside another; end that one first"},
+		{"otherwise of nothing", ":otherwise", "line 1: no :if is open"},
+		{"end of nothing", ":if tools\n:text \"a\"\n:round\n:end", "line 4: no :if is open"},
+		{"end and more", ":if tools\n:end tools", `line 2: nothing follows this directive: "tools"`},
+		{"result", ":result first", `line 1: not the number of a result: "first"`},
 		{"not UTF-8", "\xff", "a script is UTF-8; bytes that are not go into :raw"},
 	}
 	for _, test := range tests {
@@ -83,6 +91,7 @@ func TestLoad(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(builtin)
 	f.Add(":text\na\n::b\n\n")
+	f.Add(":if not result 2 contains a\n:result 2\n:otherwise\n:if tools\n:end\n:text \"a\"")
 	f.Add(":when equals a\n:tool id=x index=2 ls {\"a b\":1}\n:round\n:again\n:text \"x\"\n:else\n:error 429 retry_after=1 slow")
 	f.Fuzz(func(t *testing.T, text string) {
 		if s, err := Parse(text); err == nil {

@@ -18,7 +18,7 @@ type player struct {
 	w       http.ResponseWriter
 	out     *bufio.Writer
 	line    []byte
-	model   string
+	asked   *question
 	message string
 
 	begun bool
@@ -30,12 +30,15 @@ type player struct {
 	ended  bool
 }
 
-func newPlayer(ctx context.Context, w http.ResponseWriter, model, message string) *player {
-	return &player{ctx: ctx, w: w, out: bufio.NewWriterSize(w, playBuffer), model: model, message: message}
+func newPlayer(ctx context.Context, w http.ResponseWriter, asked *question, message string) *player {
+	return &player{ctx: ctx, w: w, out: bufio.NewWriterSize(w, playBuffer), asked: asked, message: message}
 }
 
 func (p *player) play(steps []step) {
 	for _, s := range steps {
+		if !s.when.holds(p.asked) {
+			continue
+		}
 		p.step(s)
 		if p.gone || p.ended && s.kind == stepError {
 			return
@@ -59,6 +62,8 @@ func (p *player) step(s step) {
 		p.sleep(s.wait)
 	case stepTool:
 		p.tool(s)
+	case stepResult:
+		p.result(s)
 	case stepUsage:
 		p.usage = &s.usage
 	case stepFinish:

@@ -42,6 +42,7 @@ const (
 	stepRepeat
 	stepSleep
 	stepTool
+	stepResult
 	stepUsage
 	stepFinish
 	stepError
@@ -53,11 +54,14 @@ const (
 // step is one thing that a script does.
 type step struct {
 	kind stepKind
+	// when is what the request must be like; nil takes any.
+	when *condition
 	// text is the piece to send, raw bytes, or a call's arguments.
 	text string
 	// wait comes before the step, or before each piece of it.
 	wait time.Duration
-	// count is how often to repeat; 0 means the number in the message.
+	// count is how often to repeat; 0 means the number in the message. For a
+	// result it is its number.
 	count int
 	tool  toolStep
 	usage usageStep
@@ -96,6 +100,9 @@ func (m match) takes(message string) bool {
 	return strings.Contains(message, m.text)
 }
 
+// plain is text as it is compared: case, and white space around it, don't count.
+func plain(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
+
 // Load reads a script from a file of at most 16 MiB.
 func Load(path string) (*Script, error) {
 	info, err := os.Stat(path)
@@ -130,7 +137,7 @@ func BuiltinScript() *Script {
 
 // section returns the first section that takes the message.
 func (s *Script) section(message string) (int, bool) {
-	message = strings.ToLower(strings.TrimSpace(message))
+	message = plain(message)
 	for i, sec := range s.sections {
 		if len(sec.matches) == 0 {
 			return i, true

@@ -87,6 +87,10 @@ func (r *running) round(ctx context.Context, req llm.Request) (*round, error) {
 		if err != nil {
 			return nil, err
 		}
+		// What the model says after a stop was never shown, and is not stored.
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := r.take(res, chunk); err != nil {
 			return nil, err
 		}

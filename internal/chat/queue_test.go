@@ -3,6 +3,7 @@ package chat_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"verbatim/internal/chat"
@@ -282,4 +283,20 @@ func TestQueuedRegeneration(t *testing.T) {
 	}
 	w.wait(more)
 	w.wantRows("c", "user: two\ncomplete: re: two\nuser: more\ncomplete: re: more\n")
+}
+
+// A message that comes while the run before it ends is not forgotten: whichever
+// of the two is first, it is answered.
+func TestQueueMeetsTheEnd(t *testing.T) {
+	w := newWorld(t)
+	for i := range 40 {
+		_, release := w.busy("c", "", "one")
+		var wg sync.WaitGroup
+		wg.Go(release)
+		next := w.send("c", "", fmt.Sprint("next ", i))
+		wg.Wait()
+		if end := w.wait(next); end != "end" {
+			t.Fatalf("message %d ended as %s", i, end)
+		}
+	}
 }

@@ -220,16 +220,14 @@ func (s *Service) begin(ctx context.Context, a *active, req SendRequest) (turnlo
 	if err != nil {
 		return turnlog.RunInfo{}, err
 	}
-	run, waiting := s.current(l)
-	if run == nil && waiting == 0 {
+	if run, waiting := s.current(l); run == nil && waiting == 0 {
 		return s.start(ctx, l, a, state, in)
 	}
 	if err := s.enqueue(ctx, l, a, in); err != nil {
 		return turnlog.RunInfo{}, err
 	}
-	if run == nil {
-		s.startWaiting(ctx, l)
-	}
+	// The run that it waits for may have ended while it was stored.
+	s.startWaiting(ctx, l)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return a.info, nil

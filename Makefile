@@ -59,6 +59,9 @@ bench: ## Go benchmarks
 bench-e2e: ## the product against its floors, whole programs over loopback
 	cd bench && $(GO) run ./cmd/e2e
 
+bench-search: ## search over a million messages; takes a while
+	cd bench && $(GO) run ./cmd/search
+
 oracle: ## our decoder against the provider's own library, on recorded streams
 	cd oracle && $(GO) test ./...
 
@@ -71,4 +74,4 @@ long: ## what takes too long for every change: 10 min a fuzz target, 300 kills
 release: ## the binary as it is shipped, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/verbatim ./cmd/verbatim
 
-.PHONY: help check setup fmt vet lint arch test bench-test e2e fuzz golden generate bench bench-e2e oracle long release
+.PHONY: help check setup fmt vet lint arch test bench-test e2e fuzz golden generate bench bench-e2e bench-search oracle long release

@@ -189,6 +189,7 @@ func (r *running) notRun(ctx context.Context, v approval.Verdict) string {
 		return "Nobody answered the request for approval in time, so this call did not run."
 	case event.DecisionCancelled:
 		return transcript.StopNote(causeOf(ctx), false)
+	case event.DecisionAllow, event.DecisionAlways, event.DecisionDeny:
 	}
 	return "The person denied this call; it did not run."
 }

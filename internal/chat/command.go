@@ -77,7 +77,7 @@ func (p Patch) check() *Error {
 // drafts returns the facts that bring the state to the patch.
 func (p Patch) drafts(state *transcript.Conversation) []turnlog.Draft {
 	var drafts []turnlog.Draft
-	if p.Title != nil && !(state.TitleSet && state.Title == *p.Title) {
+	if p.Title != nil && (!state.TitleSet || state.Title != *p.Title) {
 		drafts = append(drafts, turnlog.Draft{Event: event.Title{Title: *p.Title}})
 	}
 	var e event.Settings

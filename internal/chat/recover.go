@@ -42,10 +42,10 @@ func (s *Service) Recover(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	errs = append(errs, s.recoverQueues(ctx, queued))
+	err = errors.Join(errors.Join(errs...), s.recoverQueues(ctx, queued))
 	s.all.Add(1)
 	go s.eraser()
-	return errors.Join(errs...)
+	return err
 }
 
 // recoverQueues puts what waits back behind its conversation's run, and starts

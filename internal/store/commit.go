@@ -13,7 +13,7 @@ import (
 // What a group can be refused for, besides turnlog's errors.
 var (
 	errSeq     = errors.New("the seqs do not follow the conversation's last")
-	errRunUsed = errors.New("the run id is taken")
+	errRunUsed = turnlog.ErrRunUsed
 	errRunOver = errors.New("the run is over; nothing of it can follow")
 )
 
@@ -110,7 +110,7 @@ func (d *DB) put(g turnlog.Group) error {
 		// long; a structural one may touch a page of each index.
 		d.unmoved += 1 + len(r.Body)/pageBytes
 		if spec, _ := event.Lookup(r.Kind); spec.Structural {
-			d.unmoved += 4
+			d.unmoved += 8
 		}
 	}
 	d.unmoved += 4
@@ -123,11 +123,13 @@ const (
 )
 
 func (d *DB) putRecord(c *conversation, r event.Record, sorted bool) error {
-	spec, _ := event.Lookup(r.Kind)
+	isFact, err := structural(r)
+	if err != nil {
+		return err
+	}
 	var run *run
 	var runKey, msg, fact driver.Value
 	if r.Run != "" {
-		var err error
 		if run, err = d.run(c, r); err != nil {
 			return err
 		}
@@ -138,7 +140,7 @@ func (d *DB) putRecord(c *conversation, r event.Record, sorted bool) error {
 	} else if r.Message != "" {
 		msg = string(r.Message)
 	}
-	if spec.Structural {
+	if isFact {
 		fact = int64(1)
 	}
 	query := insertSorted
@@ -147,9 +149,52 @@ func (d *DB) putRecord(c *conversation, r event.Record, sorted bool) error {
 		query = insertRecent
 		args = append(args, d.recent.add(r))
 	}
-	err := d.writer.exec(query, args...)
-	if err != nil || !spec.Structural {
+	if err := d.writer.exec(query, args...); err != nil || !isFact {
 		return err
 	}
-	return d.project(c, run, r)
+	return d.putFact(c, run, r)
+}
+
+// putFact takes a structural record into the derived tables and the index of
+// words.
+func (d *DB) putFact(c *conversation, run *run, r event.Record) error {
+	e, err := r.Event()
+	if err != nil {
+		return err
+	}
+	if err := d.project(c, run, r, e); err != nil {
+		return err
+	}
+	return d.indexText(c, run, r, e)
+}
+
+// structural reports whether a record is one of those that Facts returns. A
+// tombstone is if its record was, so that erasing changes nothing about which
+// records are read.
+func structural(r event.Record) (bool, error) {
+	kind := r.Kind
+	if kind == (event.Erased{}).Kind() {
+		e, err := r.Event()
+		if err != nil {
+			return false, err
+		}
+		kind = e.(event.Erased).Was
+	}
+	spec, _ := event.Lookup(kind)
+	return spec.Structural, nil
+}
+
+// indexText makes the words of a record findable.
+func (d *DB) indexText(c *conversation, run *run, r event.Record, e event.Event) error {
+	switch e := e.(type) {
+	case event.UserMessage:
+		return d.indexQuestion(c, r, e)
+	case event.ToolResult:
+		return d.indexOutput(c, run, r, e)
+	case event.Cancelled, event.Error, event.End:
+		if run != nil {
+			return d.indexAnswer(c, run, r)
+		}
+	}
+	return nil
 }

@@ -19,7 +19,7 @@ import (
 // would undo the step to the write-ahead log, and all that is in it. Caches
 // are in KiB and small, for the process is to stay small.
 const (
-	writerPragmas = "busy_timeout=5000;synchronous=EXTRA;wal_autocheckpoint=16000;cache_size=-4096;temp_store=MEMORY;cell_size_check=ON"
+	writerPragmas = "busy_timeout=5000;synchronous=EXTRA;wal_autocheckpoint=16000;cache_size=-4096;temp_store=MEMORY;cell_size_check=ON;secure_delete=ON"
 	readerPragmas = "busy_timeout=5000;query_only=ON;cache_size=-512;temp_store=MEMORY"
 )
 

@@ -34,8 +34,11 @@ type run struct {
 	key     int64
 	conv    int64
 	message id.Message
-	// first and last are seqs, 0 when there is none yet.
-	first, last int64
+	// first, last, queued and dropped are seqs, 0 when there is none yet.
+	first, last, queued, dropped int64
+	waiting                      bool
+	// turn is the seq of the question it answers, 0 for none.
+	turn int64
 }
 
 // conversation finds a conversation, or makes it.
@@ -80,47 +83,62 @@ const selectHead = "SELECT seq FROM event WHERE conv = ? ORDER BY seq DESC LIMIT
 // run finds the run of a record, or makes it, and refuses a record that the
 // run can't have.
 func (d *DB) run(c *conversation, r event.Record) (*run, error) {
-	found, err := d.findRun(c, r)
+	found, err := d.runOrNew(c, r.Run, r.Message)
 	if err != nil {
 		return nil, err
 	}
 	if found.conv != c.key {
 		return nil, errRunUsed
 	}
-	if found.last != 0 {
-		if r.Kind == (event.Start{}).Kind() {
+	if found.last != 0 || found.dropped != 0 {
+		if r.Kind == (event.Start{}).Kind() || found.last == 0 {
 			return nil, errRunUsed
 		}
 		return nil, errRunOver
 	}
-	return found, nil
+	if found.message == "" {
+		// Its message waited, and nobody knew the answer's id yet.
+		found.message = r.Message
+		err = d.writer.exec("UPDATE run SET msg_id = ? WHERE id = ?", string(r.Message), found.key)
+	}
+	return found, err
 }
 
-func (d *DB) findRun(c *conversation, r event.Record) (*run, error) {
-	if found := d.known.runs[r.Run]; found != nil {
+// findRun finds a run by its id; nil when there is none.
+func (d *DB) findRun(name id.Run) (*run, error) {
+	if found := d.known.runs[name]; found != nil {
 		return found, nil
 	}
-	const find = "SELECT id, conv, msg_id, first_seq, last_seq FROM run WHERE run_id = ?"
-	row, err := d.writer.first(find, string(r.Run))
-	if err == nil && row == nil {
-		if err = d.writer.exec("INSERT INTO run(run_id, msg_id, conv) VALUES(?, ?, ?)", string(r.Run), string(r.Message), c.key); err == nil {
-			row, err = d.writer.first(find, string(r.Run))
-		}
-	}
-	if err != nil {
+	row, err := d.writer.first(selectRun+" WHERE run_id = ?", string(name))
+	if err != nil || row == nil {
 		return nil, err
 	}
 	if len(d.known.runs) >= maxKnown {
 		clear(d.known.runs)
 	}
 	found := runOf(row)
-	d.known.runs[r.Run] = found
+	d.known.runs[name] = found
 	return found, nil
 }
+
+// runOrNew finds a run by its id, or makes it in this conversation.
+func (d *DB) runOrNew(c *conversation, name id.Run, message id.Message) (*run, error) {
+	found, err := d.findRun(name)
+	if err != nil || found != nil {
+		return found, err
+	}
+	if err := d.writer.exec("INSERT INTO run(run_id, msg_id, conv) VALUES(?, ?, ?)", string(name), string(message), c.key); err != nil {
+		return nil, err
+	}
+	return d.findRun(name)
+}
+
+const selectRun = "SELECT id, conv, msg_id, first_seq, last_seq, queued_seq, dropped_seq, waiting, turn_seq FROM run"
 
 func runOf(row []driver.Value) *run {
 	return &run{
 		key: asInt(row[0]), conv: asInt(row[1]), message: id.Message(asText(row[2])),
-		first: asInt(row[3]), last: asInt(row[4]),
+		first: asInt(row[3]), last: asInt(row[4]), queued: asInt(row[5]), dropped: asInt(row[6]),
+		waiting: asInt(row[7]) == 1, turn: asInt(row[8]),
 	}
 }

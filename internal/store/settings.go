@@ -35,13 +35,7 @@ func (d *DB) SetSetting(ctx context.Context, key string, value *string) error {
 
 // SetSettings does what SetSetting does for several keys, all or none of them.
 func (d *DB) SetSettings(ctx context.Context, changes map[string]*string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.unmoved += 4 + 2*len(changes)
-	return d.transact(func() error {
+	return d.change(ctx, func() error {
 		for key, value := range changes {
 			if err := d.setOne(key, value); err != nil {
 				return err
@@ -49,6 +43,18 @@ func (d *DB) SetSettings(ctx context.Context, changes map[string]*string) error 
 		}
 		return nil
 	})
+}
+
+// change writes what is no part of the log, in a transaction of its own between
+// those of the log.
+func (d *DB) change(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unmoved += 8
+	return d.transact(f)
 }
 
 func (d *DB) setOne(key string, value *string) error {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -95,6 +96,12 @@ type DB struct {
 	// unmoved is the most pages that can have come into the write-ahead
 	// log since Upkeep last looked at it.
 	unmoved int
+	// scrub is a scrubbing. That there is one is noted in the database too,
+	// for the next start. nextPage is the page at which it goes on, patience
+	// how many calls of Upkeep pass it over.
+	scrub    atomic.Int32
+	nextPage int64
+	patience int
 
 	pool   chan *conn // nil in a slot: not opened yet
 	closed chan struct{}
@@ -107,7 +114,8 @@ var _ turnlog.Store = (*DB)(nil)
 // Open opens the database in dir, which it makes (0700) when there is none.
 // Before it returns, the new start number is durable: whoever had the database
 // open before can write nothing any more. It reads a bounded number of pages,
-// however much is stored.
+// however much is stored; only a database of an older layout is read whole,
+// once, and brought up to date in one transaction.
 //
 // Errors: ErrInUse when another process has the directory; ErrCorrupt or
 // ErrForeign for a file that is damaged or not ours, ErrNewer for one that a
@@ -178,12 +186,7 @@ func (d *DB) prepare() error {
 	if err := d.writer.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if fresh {
-		if err := createSchema(d.writer, d.options.Mint.Epoch()); err != nil {
-			return errors.Join(err, d.writer.exec("ROLLBACK"))
-		}
-	}
-	if err := d.begin(); err != nil {
+	if err := d.layOut(fresh); err != nil {
 		return errors.Join(err, d.writer.exec("ROLLBACK"))
 	}
 	err = d.writer.exec("COMMIT")
@@ -191,6 +194,21 @@ func (d *DB) prepare() error {
 		err = syncDir(d.dir)
 	}
 	return err
+}
+
+// layOut makes the schema, or brings an older one up to date, and begins this
+// opening, in the open transaction.
+func (d *DB) layOut(fresh bool) error {
+	if fresh {
+		if err := createSchema(d.writer, d.options.Mint.Epoch()); err != nil {
+			return err
+		}
+		return d.begin()
+	}
+	if err := d.upgrade(); err != nil {
+		return fmt.Errorf("bring the database to layout %d: %w", schemaVersion, err)
+	}
+	return d.begin()
 }
 
 // begin reads the epoch and takes the next start number.
@@ -211,7 +229,10 @@ func (d *DB) begin() error {
 		err = fmt.Errorf("%w: it has no start number", ErrCorrupt)
 	}
 	d.start = start
-	return err
+	if err != nil {
+		return err
+	}
+	return d.findStains()
 }
 
 // Epoch is the life of the database, minted when it was created or restored.

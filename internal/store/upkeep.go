@@ -20,17 +20,28 @@ const (
 // Upkeep sorts recent records into their conversations, and moves the
 // write-ahead log into the database when it has grown. It belongs between
 // commits, when nobody waits for one. Readers go on meanwhile; only when the log
-// has reached 12 MiB, new ones wait until it is moved whole, so that the next
-// commit begins it anew.
-func (d *DB) Upkeep(ctx context.Context) error {
+// has reached 12 MiB, or holds erased text, new ones wait until it is moved
+// whole, so that the next commit begins it anew.
+//
+// After an erasure there is more to do, a piece at a time (see tidy).
+func (d *DB) Upkeep(context.Context) (more bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.writer == nil {
-		return turnlog.ErrClosed
+		return false, turnlog.ErrClosed
 	}
 	if err := d.move(d.recent.oldest()); err != nil {
-		return fmt.Errorf("sort recent records: %w", err)
+		return false, fmt.Errorf("sort recent records: %w", err)
 	}
+	if more, err = d.tidy(); err != nil {
+		return false, fmt.Errorf("take erased text out of the files: %w", err)
+	}
+	return more, d.moveLog()
+}
+
+// moveLog moves the write-ahead log into the database when it is long enough.
+// d.mu is held.
+func (d *DB) moveLog() error {
 	if d.unmoved < movePages {
 		return nil
 	}

@@ -110,7 +110,7 @@ func (c *Conversation) retitle() {
 func (c *Conversation) hide(r event.Record) {
 	*c = Conversation{
 		ID: c.ID, Seq: c.Seq, Deleted: true, Updated: r.At, Broken: c.Broken, Unknown: c.Unknown, Erased: c.Erased,
-		runs: c.runs, last: c.last,
+		Read: c.Read, runs: c.runs, last: c.last,
 		hidden: &hidden{
 			turns: c.Turns, title: c.Title, titleSet: c.TitleSet, project: c.Project, model: c.Model,
 			pinned: c.Pinned, archived: c.Archived, forked: c.Forked, deletedAt: r.Seq,

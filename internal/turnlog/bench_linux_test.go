@@ -320,7 +320,7 @@ func openOnce(b *testing.B, dir string) {
 	if _, err := db.Unfinished(context.Background()); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := db.Conversations(context.Background(), 50); err != nil {
+	if _, err := db.Conversations(context.Background(), turnlog.Query{Limit: 50}); err != nil {
 		b.Fatal(err)
 	}
 	b.StopTimer()

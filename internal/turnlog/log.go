@@ -3,6 +3,7 @@ package turnlog
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -101,30 +102,62 @@ func (l *Log) hand(u *unit) {
 func (l *Log) run() {
 	defer close(l.ended)
 	var spare []*unit
+	more := false
 	for {
-		batch, ok := l.next(spare)
+		batch, ok := l.next(spare, more)
 		if !ok {
 			return
 		}
-		l.write(batch)
+		if len(batch) == 0 {
+			more = l.upkeep()
+		}
+		for rest := batch; len(rest) > 0; {
+			var n int
+			n, more = l.first(rest)
+			rest = rest[n:]
+		}
 		clear(batch)
 		spare = batch[:0]
-		if err := l.store.Upkeep(context.Background()); err != nil {
-			l.logger.Error("upkeep of the log's store failed; it is tried again after the next commit", "error", err)
-		}
 	}
 }
 
-// next waits for a batch; false when the log is closed and all is written.
-func (l *Log) next(spare []*unit) ([]*unit, bool) {
+// first takes the units that come first and can be written together, and
+// returns how many: all up to an action, or an action alone. Who waits for an
+// action is told after the upkeep, which may be part of it.
+func (l *Log) first(batch []*unit) (n int, more bool) {
+	n = slices.IndexFunc(batch, func(u *unit) bool { return u.action != nil })
+	if n != 0 {
+		if n < 0 {
+			n = len(batch)
+		}
+		l.write(batch[:n])
+		return n, l.upkeep()
+	}
+	err := batch[0].action()
+	more = l.upkeep()
+	batch[0].done(nil, err)
+	return 1, more
+}
+
+func (l *Log) upkeep() (more bool) {
+	more, err := l.store.Upkeep(context.Background())
+	if err != nil {
+		l.logger.Error("upkeep of the log's store failed; it is tried again after the next commit", "error", err)
+	}
+	return more && err == nil
+}
+
+// next waits for a batch; false when the log is closed and all is written. With
+// upkeep left to do it waits for nothing, and the batch may be empty.
+func (l *Log) next(spare []*unit, more bool) (batch []*unit, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.queue) == 0 && !l.closed {
+	for len(l.queue) == 0 && !l.closed && !more {
 		l.some.Wait()
 	}
-	batch := l.queue
+	batch = l.queue
 	l.queue = spare
-	return batch, len(batch) > 0
+	return batch, len(batch) > 0 || !l.closed
 }
 
 // write commits a batch, then shows it, then tells those who wait.

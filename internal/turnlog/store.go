@@ -25,8 +25,10 @@ type Store interface {
 	Commit(ctx context.Context, groups []Group) []error
 	// Upkeep is the time for what is due now and then, such as moving a
 	// write-ahead log into the database. It comes after each commit, when
-	// all who waited for it have been told; mostly it does nothing.
-	Upkeep(ctx context.Context) error
+	// all who waited for it have been told; mostly it does nothing. When it
+	// reports that there is more to do, it comes again as soon as nobody waits
+	// for a commit.
+	Upkeep(ctx context.Context) (more bool, err error)
 
 	// Head returns the seq of a conversation's last record, 0 for none.
 	Head(ctx context.Context, c id.Conversation) (int64, error)
@@ -59,8 +61,8 @@ type Store interface {
 	Erase(ctx context.Context, c id.Conversation, e Erasure) (blobs []string, err error)
 	// Import writes a conversation's first records as they are, with their
 	// times: seqs from 1 without gaps, run ids that were never used.
-	// ErrExists when the conversation has records, errors of Commit
-	// otherwise. Like Commit it is only called by Log, from its one
+	// ErrExists when the conversation has records, ErrRunUsed when a run id
+	// is taken, errors of Commit otherwise. Like Commit it is only called by Log, from its one
 	// goroutine.
 	Import(ctx context.Context, g Group) error
 
@@ -215,6 +217,9 @@ var (
 	ErrNoApproval = errors.New("no such request for approval")
 	// ErrExists means that the conversation has records already.
 	ErrExists = errors.New("the conversation is there already")
+	// ErrRunUsed means that a run of this id was started, or waits, or was
+	// dropped, before. Nothing of the group was written.
+	ErrRunUsed = errors.New("the run id is taken")
 	// ErrClosed means that the log was closed before the events were
 	// written.
 	ErrClosed = errors.New("the log is closed")

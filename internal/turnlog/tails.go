@@ -60,6 +60,15 @@ func (t *tails) add(c id.Conversation, records []event.Record) {
 	}
 }
 
+// forget drops what is held of a conversation.
+func (t *tails) forget(c id.Conversation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.of[c]; e != nil {
+		t.drop(e)
+	}
+}
+
 func (t *tails) drop(e *list.Element) {
 	old := t.order.Remove(e).(*tail)
 	delete(t.of, old.conversation)

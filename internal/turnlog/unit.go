@@ -23,7 +23,10 @@ type unit struct {
 	err          error // found before it was queued
 	waits        bool  // its caller waits for the outcome
 	reports      int   // how many batches with failures were reported before it
-	done         func([]event.Record, error)
+	// action is what the writer does in the place of a commit; the unit has no
+	// records then.
+	action func() error
+	done   func([]event.Record, error)
 }
 
 // newUnit encodes the events, in the caller's goroutine. What is wrong with
@@ -65,14 +68,21 @@ func check(d Draft) error {
 	if spec, ok := event.Lookup(kind); ok && spec.Run != (d.Run != "") {
 		return fmt.Errorf("%w: %s with run %q", ErrInvalid, kind, d.Run)
 	}
-	if (d.Run == "") != (d.Message == "") {
-		return fmt.Errorf("%w: %s has only one of run and message", ErrInvalid, kind)
+	if err := checkNames(d, kind); err != nil {
+		return err
 	}
 	if u, ok := d.Event.(event.Unknown); ok {
 		return checkUnknown(u)
 	}
 	if s, ok := piece(d.Event); ok && len(s) == 0 {
 		return fmt.Errorf("%w: %s without text", ErrInvalid, kind)
+	}
+	return nil
+}
+
+func checkNames(d Draft, kind event.Kind) error {
+	if (d.Run == "") != (d.Message == "") {
+		return fmt.Errorf("%w: %s has only one of run and message", ErrInvalid, kind)
 	}
 	return nil
 }

@@ -197,11 +197,16 @@ func (w *writer) placeOf(c id.Conversation) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.keep(c, p)
+	return p, nil
+}
+
+// keep remembers where a conversation goes on.
+func (w *writer) keep(c id.Conversation, p *place) {
 	if len(w.places) >= maxPlaces {
 		clear(w.places)
 	}
 	w.places[c] = p
-	return p, nil
 }
 
 func (w *writer) load(c id.Conversation) (*place, error) {

@@ -20,7 +20,7 @@ func long() bool { return os.Getenv("VERBATIM_LONG") != "" }
 // moment is what had been acknowledged when the disk's journal was so long.
 type moment struct {
 	length int
-	heads  map[id.Conversation]int64
+	reached
 }
 
 // testCrash lets the machine stop between any two writes of a story that
@@ -32,7 +32,7 @@ func testCrash(t *testing.T, subject Subject) {
 	disk := newDisk(t, subject)
 	b := newBook(t)
 	moments := []moment{{}}
-	acknowledge := func() { moments = append(moments, moment{disk.Len(), b.heads()}) }
+	acknowledge := func() { moments = append(moments, moment{disk.Len(), b.reached()}) }
 	dir := t.TempDir()
 	for round := range 3 {
 		s := mustOpen(t, subject, dir, Options{Disk: disk})
@@ -42,7 +42,7 @@ func testCrash(t *testing.T, subject Subject) {
 		}
 	}
 	length := disk.Len()
-	const sample = 50
+	const sample = 30
 	step := 1
 	if !long() {
 		step = max(1, length/sample)
@@ -66,18 +66,17 @@ func cuts(n int) []faultfs.Cut {
 }
 
 // acknowledgedAt returns what had been acknowledged after n operations.
-func acknowledgedAt(moments []moment, n int) map[id.Conversation]int64 {
-	heads := map[id.Conversation]int64{}
+func acknowledgedAt(moments []moment, n int) (r reached) {
 	for _, m := range moments {
 		if m.length <= n {
-			heads = m.heads
+			r = m.reached
 		}
 	}
-	return heads
+	return r
 }
 
 // stopped opens what a cut left and checks it, then goes on writing.
-func stopped(t *testing.T, subject Subject, disk Disk, cut faultfs.Cut, b *book, acknowledged map[id.Conversation]int64) {
+func stopped(t *testing.T, subject Subject, disk Disk, cut faultfs.Cut, b *book, acknowledged reached) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := disk.Materialise(dir, cut); err != nil {
@@ -94,8 +93,8 @@ func stopped(t *testing.T, subject Subject, disk Disk, cut faultfs.Cut, b *book,
 		return
 	}
 	before := t.Failed()
-	b.holdsFrom(t, s, acknowledged)
-	reindexed(t, subject, s, b.runs)
+	indexed(t, s, b.holdsFrom(t, s, acknowledged))
+	reindexed(t, subject, s, b)
 	goesOn(t, s)
 	if err := errors.Join(s.Close(), found.Close()); err != nil {
 		t.Error(err)
@@ -133,7 +132,7 @@ func testTornTail(t *testing.T, subject Subject) {
 	s := mustOpen(t, subject, t.TempDir(), Options{Disk: disk})
 	b.story(s, 0, func() {})
 	whole := disk.Len()
-	acknowledged := b.heads()
+	acknowledged := b.reached()
 	last := b.group("c0", asked("last", "a"), asked("last2", "b"))
 	if err := commitOne(t.Context(), s, last); err != nil {
 		t.Fatal(err)
@@ -141,7 +140,7 @@ func testTornTail(t *testing.T, subject Subject) {
 	b.note(last)
 	for n := whole; n <= disk.Len(); n++ {
 		for seed := range uint64(2) {
-			stopped(t, subject, disk, faultfs.Cut{After: n, Power: true, Seed: seed}, b, acknowledgedAt([]moment{{whole, acknowledged}, {disk.Len(), b.heads()}}, n))
+			stopped(t, subject, disk, faultfs.Cut{After: n, Power: true, Seed: seed}, b, acknowledgedAt([]moment{{whole, acknowledged}, {disk.Len(), b.reached()}}, n))
 		}
 	}
 }
@@ -241,11 +240,13 @@ func testPending(t *testing.T, subject Subject) {
 		t.Fatal(slow, err)
 	}
 	text := strings.Repeat("x", 24_000)
-	highest := int64(0)
-	for i := range 60 {
+	highest, offset := int64(0), 0
+	b.commit(s, b.group("c", asked("q", "hi"), started("r", "a")))
+	for range 60 {
 		var drafts []turnlog.Draft
-		for k := range 20 {
-			drafts = append(drafts, asked(id.Message(fmt.Sprintf("q%d.%d", i, k)), text))
+		for range 20 {
+			drafts = append(drafts, said("r", "a", offset, text))
+			offset += len(text)
 		}
 		b.commit(s, b.group("c", drafts...))
 		highest = max(highest, subject.Pending(dir))
@@ -259,7 +260,7 @@ func testPending(t *testing.T, subject Subject) {
 	b.holds(t, s)
 }
 
-// files returns the contents of a directory.
+// files returns the contents of the files of a directory.
 func files(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -268,6 +269,9 @@ func files(t testing.TB, dir string) map[string]string {
 	}
 	all := map[string]string{}
 	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
 		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			t.Fatal(err)

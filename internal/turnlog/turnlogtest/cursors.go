@@ -105,7 +105,7 @@ func testReadersAndWriters(t *testing.T, subject Subject) {
 		wg.Go(func() { follow(t, l, c, writers/2*each) })
 		wg.Go(func() {
 			for range each {
-				if _, err := l.Conversations(t.Context(), 10); err != nil {
+				if _, err := l.Conversations(t.Context(), turnlog.Query{Limit: 10}); err != nil {
 					t.Error(err)
 				}
 				if _, err := l.Facts(t.Context(), c, 0, turnlog.Limit{Records: 3}); err != nil {

@@ -34,90 +34,145 @@ func testReopen(t *testing.T, subject Subject) {
 		s := open()
 		b.story(s, round, func() {})
 		b.holds(t, s)
-		before := look(t, s, b.runs)
+		before := look(t, s, b)
 		mustClose(t, s)
 		s = open()
-		if d := cmp.Diff(before, look(t, s, b.runs)); d != "" {
+		if d := cmp.Diff(before, look(t, s, b)); d != "" {
 			t.Errorf("indexes (-before closing +after):\n%s", d)
 		}
-		reindexed(t, subject, s, b.runs)
+		reindexed(t, subject, s, b)
 		mustClose(t, s)
 	}
 }
 
 func testIndexes(t *testing.T, subject Subject) {
-	project := "Ops"
+	project, other, model, yes, no := "Ops", "Home", "demo/other", true, false
+	seen := int64(4)
 	long := "one\r\ntwo\nthree\rfour 你好 five six seven eight nine ten eleven"
+	cut := "one two three four 你好 five six seven eight nine "
 	steps := []struct {
 		name   string
 		drafts []turnlog.Draft
 		title  string
 		rows   int // 0: not listed
-		quiet  bool
 	}{
-		{name: "question and start", drafts: []turnlog.Draft{asked("q1", long), started("r1", "a1")}, title: "one two three four 你好 five six seven eight nine ", rows: 2},
-		{name: "text", drafts: []turnlog.Draft{said("r1", "a1", 0, "x")}, title: "one two three four 你好 five six seven eight nine ", rows: 2, quiet: true},
-		{name: "end", drafts: []turnlog.Draft{ended("r1", "a1")}, title: "one two three four 你好 five six seven eight nine ", rows: 2},
-		{name: "title", drafts: []turnlog.Draft{fact(event.Title{Title: "named"})}, title: "named", rows: 2, quiet: true},
-		{name: "project", drafts: []turnlog.Draft{fact(event.Settings{Project: &project})}, title: "named", rows: 2, quiet: true},
-		{name: "regenerated", drafts: []turnlog.Draft{again("r2", "a1", "q1"), ended("r2", "a1")}, title: "named", rows: 2},
-		{name: "question without an answer", drafts: []turnlog.Draft{asked("q2", "b")}, title: "named", rows: 3},
-		{name: "deleted", drafts: []turnlog.Draft{fact(event.MessageDeleted{Message: "q2"})}, title: "named", rows: 2, quiet: true},
-		{name: "deleted again", drafts: []turnlog.Draft{fact(event.MessageDeleted{Message: "q2"})}, title: "named", rows: 2, quiet: true},
-		{name: "restored", drafts: []turnlog.Draft{fact(event.MessageRestored{Message: "q2"})}, title: "named", rows: 3, quiet: true},
-		{name: "answered turn deleted", drafts: []turnlog.Draft{fact(event.MessageDeleted{Message: "q1"})}, title: "named", rows: 1, quiet: true},
-		{name: "what is not there deleted", drafts: []turnlog.Draft{fact(event.MessageDeleted{Message: "q9"})}, title: "named", rows: 1, quiet: true},
-		{name: "retry", drafts: []turnlog.Draft{started("r3", "a2"), retried("r3", "a2")}, title: "named", rows: 2},
-		{name: "stopped", drafts: []turnlog.Draft{{Run: "r3", Message: "a2", Event: event.Cancelled{By: "owner"}}}, title: "named", rows: 2},
-		{name: "conversation deleted", drafts: []turnlog.Draft{fact(event.ConversationDeleted{})}, rows: 0},
-		{name: "begun anew", drafts: []turnlog.Draft{asked("q3", ""), started("r4", "a3")}, title: "", rows: 2},
-		{name: "second question", drafts: []turnlog.Draft{asked("q4", "a later question")}, title: "a later question", rows: 3},
+		{"question and start", []turnlog.Draft{asked("q1", long), started("r1", "a1")}, cut, 2},
+		{"text", []turnlog.Draft{said("r1", "a1", 0, "x")}, cut, 2},
+		{"end", []turnlog.Draft{ended("r1", "a1")}, cut, 2},
+		{"second question", []turnlog.Draft{asked("q2", "another"), started("r2", "a2"), ended("r2", "a2")}, cut, 4},
+		{"first question deleted", []turnlog.Draft{fact(event.MessageDeleted{Message: "q1"})}, "another", 2},
+		{"second question deleted", []turnlog.Draft{fact(event.MessageDeleted{Message: "q2"})}, "", 0},
+		{"first question restored", []turnlog.Draft{fact(event.MessageRestored{Message: "q1"})}, cut, 2},
+		{"title", []turnlog.Draft{fact(event.Title{Title: "named"})}, "named", 2},
+		{"settings", []turnlog.Draft{fact(event.Settings{Project: &project, Pinned: &yes, Model: &model, Read: &seen})}, "named", 2},
+		{"other settings", []turnlog.Draft{fact(event.Settings{Project: &other, Archived: &yes})}, "named", 2},
+		{"taken back", []turnlog.Draft{fact(event.Settings{Archived: &no})}, "named", 2},
+		{"regenerated", []turnlog.Draft{again("r3", "a1", "q1"), ended("r3", "a1")}, "named", 2},
+		{"question without an answer", []turnlog.Draft{asked("q3", "b")}, "named", 3},
+		{"deleted", []turnlog.Draft{fact(event.MessageDeleted{Message: "q3"})}, "named", 2},
+		{"deleted again", []turnlog.Draft{fact(event.MessageDeleted{Message: "q3"})}, "named", 2},
+		{"restored", []turnlog.Draft{fact(event.MessageRestored{Message: "q3"})}, "named", 3},
+		{"restored again", []turnlog.Draft{fact(event.MessageRestored{Message: "q3"})}, "named", 3},
+		{"what is not there deleted", []turnlog.Draft{fact(event.MessageDeleted{Message: "q9"})}, "named", 3},
+		{"retry", []turnlog.Draft{started("r4", "a3"), retried("r4", "a3")}, "named", 4},
+		{"stopped", []turnlog.Draft{cancelled("r4", "a3")}, "named", 4},
+		{"conversation deleted", []turnlog.Draft{fact(event.ConversationDeleted{})}, "", 0},
+		{"a message in it restored", []turnlog.Draft{fact(event.MessageRestored{Message: "q2"})}, "", 0},
+		{"conversation restored", []turnlog.Draft{fact(event.ConversationRestored{})}, "named", 4},
+		{"restored twice", []turnlog.Draft{fact(event.ConversationRestored{})}, "named", 4},
+		{"deleted for good", []turnlog.Draft{fact(event.ConversationDeleted{})}, "", 0},
+		{"begun anew", []turnlog.Draft{asked("q4", ""), started("r5", "a4"), ended("r5", "a4")}, "", 2},
+		{"a question that has a text", []turnlog.Draft{asked("q5", "a later question")}, "a later question", 3},
+		{"both are there", []turnlog.Draft{fact(event.ConversationRestored{})}, "named", 7},
+		{"deleted, begun and named", []turnlog.Draft{fact(event.ConversationDeleted{}), asked("q6", "c"), fact(event.Title{Title: "newer"})}, "newer", 1},
+		{"the newer name stays", []turnlog.Draft{fact(event.ConversationRestored{})}, "newer", 8},
+		{"a copy", []turnlog.Draft{fact(event.ForkedFrom{Conversation: "c", Message: "q1", Seq: 1})}, "newer", 8},
 	}
 	dir := t.TempDir()
 	b := newBook(t)
 	s := mustOpen(t, subject, dir, Options{})
-	updated := int64(0)
 	for _, step := range steps {
 		t.Run(step.name, func(t *testing.T) {
-			g := b.group("c", step.drafts...)
-			b.commit(s, g)
-			var want []turnlog.ConversationInfo
-			if !step.quiet {
-				updated = g.Records[0].At.UnixMilli()
-			}
-			if step.rows > 0 {
-				want = []turnlog.ConversationInfo{{Conversation: "c", Title: step.title, Updated: updated, Rows: step.rows}}
-			}
-			got, err := s.Conversations(t.Context(), 10)
+			b.commit(s, b.group("c", step.drafts...))
+			list, err := s.Conversations(t.Context(), turnlog.Query{Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range got {
-				got[i].Project = ""
+			title, rows := "", 0
+			for _, line := range list {
+				title, rows = line.Title, line.Rows
 			}
-			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("list (-want +got):\n%s", d)
+			if title != step.title || rows != step.rows {
+				t.Errorf("%d rows under %q, want %d under %q", rows, title, step.rows, step.title)
 			}
-			reindexed(t, subject, s, b.runs)
+			indexed(t, s, b)
+			reindexed(t, subject, s, b)
 		})
 	}
-	testOrder(t, b, s)
 }
 
-func testOrder(t *testing.T, b *book, s turnlog.Store) {
-	for _, c := range []id.Conversation{"d", "e", "f", "d"} {
+// testList checks order, pages and filters of the list of conversations.
+func testList(t *testing.T, subject Subject) {
+	ops, none, yes, no := "Ops", "", true, false
+	b := newBook(t)
+	s := mustOpen(t, subject, t.TempDir(), Options{})
+	set := func(c id.Conversation, settings event.Settings) { b.commit(s, b.group(c, fact(settings))) }
+	for _, c := range []id.Conversation{"d", "e", "f", "g", "h", "d"} {
 		b.commit(s, b.group(c, asked(id.Message("q"+string(c)), "hi")))
 	}
-	list, err := s.Conversations(t.Context(), 3)
-	if err != nil {
-		t.Fatal(err)
+	set("e", event.Settings{Project: &ops})
+	set("g", event.Settings{Project: &ops, Archived: &yes})
+	set("h", event.Settings{Archived: &yes, Pinned: &yes})
+	set("f", event.Settings{Archived: &no, Project: &none})
+	cases := []struct {
+		name  string
+		query turnlog.Query
+		want  []id.Conversation
+	}{
+		{"all", turnlog.Query{}, []id.Conversation{"d", "h", "g", "f", "e"}},
+		{"as many as asked for", turnlog.Query{Limit: 3}, []id.Conversation{"d", "h", "g"}},
+		{"too many", turnlog.Query{Limit: turnlog.MaxConversations + 1}, []id.Conversation{"d", "h", "g", "f", "e"}},
+		{"a project", turnlog.Query{Project: &ops}, []id.Conversation{"g", "e"}},
+		{"no project", turnlog.Query{Project: &none}, []id.Conversation{"d", "h", "f"}},
+		{"the archive", turnlog.Query{Archived: &yes}, []id.Conversation{"h", "g"}},
+		{"not the archive", turnlog.Query{Archived: &no}, []id.Conversation{"d", "f", "e"}},
+		{"a project's archive", turnlog.Query{Project: &ops, Archived: &yes}, []id.Conversation{"g"}},
+		{"a project without its archive", turnlog.Query{Project: &ops, Archived: &no}, []id.Conversation{"e"}},
+		{"the archive without projects", turnlog.Query{Project: &none, Archived: &yes}, []id.Conversation{"h"}},
+		{"another project", turnlog.Query{Project: new(string("Home"))}, nil},
 	}
-	var got []id.Conversation
-	for _, c := range list {
-		got = append(got, c.Conversation)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for _, page := range []int{c.query.Limit, 1, 2} {
+				if got := pages(t, s, c.query, page); !cmp.Equal(got, c.want) && len(got)+len(c.want) > 0 {
+					t.Errorf("in pages of %d: %v, want %v", page, got, c.want)
+				}
+			}
+		})
 	}
-	if want := []id.Conversation{"d", "f", "e"}; !cmp.Equal(got, want) {
-		t.Errorf("newest three are %v, want %v", got, want)
+	indexed(t, s, b)
+}
+
+// pages reads a list by pages, each from where the last one ended; a query with
+// a limit of its own is one page.
+func pages(t *testing.T, s turnlog.Store, q turnlog.Query, size int) (all []id.Conversation) {
+	t.Helper()
+	one := q.Limit != 0
+	if !one {
+		q.Limit = size
+	}
+	for {
+		page, err := s.Conversations(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range page {
+			all = append(all, line.Conversation)
+			q.Before = turnlog.Place{Updated: line.Updated, Key: line.Key}
+		}
+		if len(page) == 0 || one {
+			return all
+		}
 	}
 }
 

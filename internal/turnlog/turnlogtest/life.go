@@ -115,7 +115,9 @@ func testFullDisk(t *testing.T, subject Subject) {
 	if got := readAll(t, s, "c", false); len(got) != n+3 {
 		t.Errorf("%d records, want %d", len(got), n+3)
 	}
-	reindexed(t, subject, s, []id.Run{"r"})
+	b := newBook(t)
+	b.runs = []id.Run{"r"}
+	reindexed(t, subject, s, b)
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
@@ -132,7 +134,7 @@ func testBackup(t *testing.T, subject Subject) {
 	if err := subject.Backup(t.Context(), source, file); err == nil {
 		t.Error("a second backup wrote over the first")
 	}
-	want := look(t, source, b.runs)
+	want := look(t, source, b)
 	copied, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +146,7 @@ func testBackup(t *testing.T, subject Subject) {
 	}
 	s := mustOpen(t, subject, dir, Options{})
 	b.holds(t, s)
-	if d := cmp.Diff(want, look(t, s, b.runs)); d != "" {
+	if d := cmp.Diff(want, look(t, s, b)); d != "" {
 		t.Errorf("indexes (-source +restored):\n%s", d)
 	}
 	if s.Epoch() == source.Epoch() || s.Epoch() == "" {

@@ -3,8 +3,7 @@ package turnlogtest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,17 +24,24 @@ var sameRecords = cmp.Options{
 
 // book is what a test has written: the truth that a store is compared with.
 type book struct {
-	t       testing.TB
+	t testing.TB
+	// records are as they were written, whatever was erased since.
 	records map[id.Conversation][]event.Record
+	// erasures are the seqs that went, in the order in which they did.
+	erasures map[id.Conversation][][]int64
 	// ends are the seqs at which units end.
 	ends map[id.Conversation]map[int64]bool
-	runs []id.Run
-	at   int64
+	// runs are all that were queued or started, approvals all that were asked
+	// for, blobs all that were referred to, in that order.
+	runs      []id.Run
+	approvals []id.Approval
+	blobs     []string
+	at        int64
 }
 
 func newBook(t testing.TB) *book {
 	return &book{
-		t: t, records: map[id.Conversation][]event.Record{},
+		t: t, records: map[id.Conversation][]event.Record{}, erasures: map[id.Conversation][][]int64{},
 		ends: map[id.Conversation]map[int64]bool{}, at: 1_700_000_000_000,
 	}
 }
@@ -66,11 +72,49 @@ func (b *book) note(groups ...turnlog.Group) {
 		}
 		b.ends[c][g.Records[len(g.Records)-1].Seq] = true
 		for _, r := range g.Records {
-			if r.Kind == (event.Start{}).Kind() {
-				b.runs = append(b.runs, r.Run)
-			}
+			b.noteNames(r)
 		}
 	}
+}
+
+func (b *book) noteNames(r event.Record) {
+	e, err := r.Event()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if r.Run != "" {
+		b.runs = addNew(b.runs, r.Run)
+	}
+	switch e := e.(type) {
+	case event.Queue:
+		if e.Op == event.QueueAdd {
+			b.runs = addNew(b.runs, e.Run)
+		}
+		if e.Message != nil {
+			b.noteBlobs(e.Message.Attachments)
+		}
+	case event.UserMessage:
+		b.noteBlobs(e.Attachments)
+	case event.ApprovalRequest:
+		b.approvals = addNew(b.approvals, e.Approval)
+	case event.ToolResult:
+		if e.Blob != "" {
+			b.blobs = addNew(b.blobs, e.Blob)
+		}
+	}
+}
+
+func (b *book) noteBlobs(files []event.Attachment) {
+	for _, f := range files {
+		b.blobs = addNew(b.blobs, f.Blob)
+	}
+}
+
+func addNew[T comparable](all []T, one T) []T {
+	if slices.Contains(all, one) {
+		return all
+	}
+	return append(all, one)
 }
 
 // commit writes groups and notes them.
@@ -82,82 +126,43 @@ func (b *book) commit(s turnlog.Store, groups ...turnlog.Group) {
 		}
 	}
 	b.note(groups...)
-	if err := s.Upkeep(b.t.Context()); err != nil {
+	b.upkeep(s)
+}
+
+// upkeep lets a store do what is due.
+func (b *book) upkeep(s turnlog.Store) {
+	b.t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.Upkeep(b.t.Context()); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// imports writes a group as a conversation's first records and notes it.
+func (b *book) imports(s turnlog.Store, g turnlog.Group) {
+	b.t.Helper()
+	if err := s.Import(b.t.Context(), g); err != nil {
 		b.t.Fatal(err)
 	}
+	b.note(g)
+	b.at = max(b.at, g.Records[len(g.Records)-1].At.UnixMilli())
+	b.upkeep(s)
 }
 
-// heads returns how far each conversation is.
-func (b *book) heads() map[id.Conversation]int64 {
-	heads := map[id.Conversation]int64{}
+// reached is how much of a book was acknowledged: the heads of conversations,
+// and how many of their erasures.
+type reached struct {
+	heads    map[id.Conversation]int64
+	erasures map[id.Conversation]int
+}
+
+func (b *book) reached() reached {
+	r := reached{heads: map[id.Conversation]int64{}, erasures: map[id.Conversation]int{}}
 	for c, records := range b.records {
-		heads[c] = int64(len(records))
+		r.heads[c] = int64(len(records))
+		r.erasures[c] = len(b.erasures[c])
 	}
-	return heads
-}
-
-// The drafts that scripts are made of.
-
-func asked(m id.Message, text string) turnlog.Draft {
-	return turnlog.Draft{Event: event.UserMessage{Message: m, Text: text, Via: event.Via{Surface: "web"}}}
-}
-
-func started(r id.Run, m id.Message) turnlog.Draft {
-	return turnlog.Draft{Run: r, Message: m, Event: event.Start{Model: "demo/demo", Version: 1, Request: "hash of " + string(r)}}
-}
-
-func again(r id.Run, m, question id.Message) turnlog.Draft {
-	return turnlog.Draft{Run: r, Message: m, Event: event.Start{Model: "demo/demo", Version: 2, RegenerateOf: question}}
-}
-
-func retried(r id.Run, m id.Message) turnlog.Draft {
-	return turnlog.Draft{Run: r, Message: m, Event: event.Start{Model: "demo/demo", Version: 1, Retry: true}}
-}
-
-func said(r id.Run, m id.Message, offset int, text string) turnlog.Draft {
-	return turnlog.Draft{Run: r, Message: m, Event: event.Delta{Segment: "s1", Offset: int64(offset), Text: text}}
-}
-
-func ended(r id.Run, m id.Message) turnlog.Draft {
-	return turnlog.Draft{Run: r, Message: m, Event: event.End{Finish: event.FinishStop, Chars: 1, SHA256: strings.Repeat("0", 64)}}
-}
-
-func fact(e event.Event) turnlog.Draft { return turnlog.Draft{Event: e} }
-
-// story writes some turns in some conversations, several groups to a commit,
-// and calls committed after each.
-func (b *book) story(s turnlog.Store, round int, committed func()) {
-	const conversations = 3
-	names := func(i int) (id.Conversation, id.Run, id.Message, id.Message) {
-		n := fmt.Sprintf("%d.%d", round, i)
-		return id.Conversation(fmt.Sprintf("c%d", i)), id.Run("r" + n), id.Message("q" + n), id.Message("a" + n)
-	}
-	each := func(f func(i int) turnlog.Group) {
-		var groups []turnlog.Group
-		for i := range conversations {
-			groups = append(groups, f(i))
-		}
-		b.commit(s, groups...)
-		committed()
-	}
-	each(func(i int) turnlog.Group {
-		c, r, q, a := names(i)
-		return b.group(c, asked(q, fmt.Sprintf("question\nof round %d", round)), started(r, a))
-	})
-	for k := range 3 {
-		each(func(i int) turnlog.Group {
-			c, r, _, a := names(i)
-			return b.group(c, said(r, a, 2*k, "é"), said(r, a, 2*k+1, "\n"))
-		})
-	}
-	each(func(i int) turnlog.Group {
-		c, r, q, a := names(i)
-		if i == conversations-1 {
-			return b.group(c, fact(event.Title{Title: "named"}))
-		}
-		if i == 0 && round%2 == 1 {
-			return b.group(c, ended(r, a), fact(event.MessageDeleted{Message: q}), fact(event.Unknown{Name: "later", Raw: []byte(`{"x": 1}`)}))
-		}
-		return b.group(c, ended(r, a))
-	})
+	return r
 }

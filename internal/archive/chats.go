@@ -144,12 +144,11 @@ func (a *Archive) importChat(ctx context.Context, raw []byte) (Outcome, error) {
 		return p.outcome, nil
 	}
 	p.outcome.ID = chatID(c.ID, raw)
-	head, err := a.log.Head(ctx, p.outcome.ID)
-	if err != nil {
+	if err := p.look(ctx); err != nil {
 		return p.outcome, err
 	}
-	p.there = head > 0
-	if err := p.rows(c); err != nil {
+	err := p.rows(c)
+	if err != nil {
 		return p.outcome, err
 	}
 	if !p.refused() {

@@ -141,9 +141,25 @@ func (a *Archive) open(ctx context.Context, in *lines) (*parcel, error) {
 		p.refuse("line %d names no conversation", in.number)
 		return p, nil
 	}
-	head, err := a.log.Head(ctx, o.Open)
-	p.there = head > 0
-	return p, err
+	return p, p.look(ctx)
+}
+
+// look finds out whether there is a conversation of the same id, and under which
+// it comes back if that one is deleted.
+func (p *parcel) look(ctx context.Context) error {
+	head, err := p.archive.log.Head(ctx, p.outcome.ID)
+	if err != nil || head == 0 {
+		return err
+	}
+	v, err := p.archive.view(ctx, p.outcome.ID)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		return p.comeBack(ctx)
+	}
+	p.there = true
+	return nil
 }
 
 // read takes all lines of a conversation. What is wrong with it refuses it; the

@@ -21,6 +21,8 @@ type parcel struct {
 	archive *Archive
 	outcome Outcome
 	there   bool // a conversation of this id has records here
+	// as is the id under which it comes back, empty for its own.
+	as id.Conversation
 	// untimed: the file does not tell when it was, so times are not compared.
 	untimed bool
 
@@ -104,6 +106,11 @@ func (p *parcel) discard() error {
 func (p *parcel) commit(ctx context.Context) error {
 	if p.check(); p.refused() {
 		return nil
+	}
+	if p.as != "" {
+		if err := p.rename(); err != nil {
+			return err
+		}
 	}
 	if p.there {
 		return p.compare(ctx)
@@ -190,7 +197,7 @@ func (p *parcel) compare(ctx context.Context) error {
 		return err
 	}
 	if v == nil {
-		p.refuse("a conversation of this id was deleted here, and an id is not used twice; restore it, or import the file into another data directory")
+		p.refuse("a conversation of this id was deleted here meanwhile; import the file again")
 		return nil
 	}
 	next, stop := iter.Pull2(v.records(ctx, p.archive.log))

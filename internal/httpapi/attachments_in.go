@@ -17,7 +17,7 @@ func (o object) files() ([]attachment.File, error) {
 		return nil, err
 	}
 	if len(list) > attachment.MaxFiles {
-		return nil, problem(Invalid, fmt.Sprintf("A message takes at most %d files; send the others with the next one.", attachment.MaxFiles))
+		return nil, tooManyFiles()
 	}
 	var files []attachment.File
 	for i, raw := range list {

@@ -28,6 +28,8 @@ const (
 	ContentType     Kind = "content_type"
 	Unsupported     Kind = "unsupported_file"
 	Mismatch        Kind = "mismatch"
+	Unfit           Kind = "unfit"
+	Decided         Kind = "decided"
 	Limited         Kind = "limited"
 	Internal        Kind = "internal"
 	Unavailable     Kind = "unavailable"
@@ -54,10 +56,12 @@ var errorTable = []ErrorDoc{
 	{Missing, http.StatusNotFound, "There is nothing here by that name."},
 	{Method, http.StatusMethodNotAllowed, "This path has no such method; the Allow header lists those it has."},
 	{Conflict, http.StatusConflict, "It came at the wrong moment, or something changed since; look again, then repeat it."},
+	{Decided, http.StatusConflict, "Somebody or something has decided before; the text says what. Nothing was changed."},
 	{TooLarge, http.StatusRequestEntityTooLarge, "The request is too large; send less at once."},
 	{ContentType, http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json."},
 	{Unsupported, http.StatusUnsupportedMediaType, "A file of this kind can't be taken; the text says which, and what to do."},
-	{Mismatch, http.StatusUnprocessableEntity, "The run id belongs to another request; use a new one."},
+	{Mismatch, http.StatusUnprocessableEntity, "The run id, or the Idempotency-Key, belongs to another request; use a new one."},
+	{Unfit, http.StatusUnprocessableEntity, "What was sent can be read, but not be used; the text says why."},
 	{Limited, http.StatusTooManyRequests, "Too many requests; wait a moment, then try again."},
 	{Internal, http.StatusInternalServerError, "Something went wrong inside Verbatim; the log has the details."},
 	{Unavailable, http.StatusServiceUnavailable, "Verbatim is shutting down or starting; try again in a moment."},

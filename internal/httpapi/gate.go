@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -67,8 +68,8 @@ func checkLimits(e *entry) *Problem {
 	if len(e.RequestURI) > MaxURLBytes {
 		return problem(Invalid, "The address is longer than 8 KiB.")
 	}
-	if e.ContentLength > MaxBodyBytes {
-		return problem(TooLarge, "The body is larger than 16 MiB; send less at once.")
+	if most := e.route.bodyLimit(); e.ContentLength > most {
+		return problem(TooLarge, fmt.Sprintf("The body is larger than %d MiB; send less at once.", most>>20))
 	}
 	return nil
 }
@@ -80,6 +81,9 @@ func checkContentType(e *entry) *Problem {
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
 		return nil
+	}
+	if e.route != nil && e.route.file {
+		return checkFile(e)
 	}
 	types := e.Header.Values("Content-Type")
 	if len(types) == 0 && e.ContentLength == 0 {

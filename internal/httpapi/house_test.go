@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"verbatim/internal/approval"
+	"verbatim/internal/archive"
 	"verbatim/internal/blob"
 	"verbatim/internal/chat"
 	"verbatim/internal/event"
@@ -80,7 +81,9 @@ func newHouse(t *testing.T) *house {
 	}
 	_, api := newWorld(t, func(o *Options) {
 		o.Commands, o.Approvals, o.Library, o.Search, o.Projects = h.service, desk, shelf, db, db
-		o.Runs, o.Streams, o.Epoch = h.log, h.streams, h.log.Epoch()
+		o.Runs, o.Streams, o.Epoch, o.Now = h.log, h.streams, h.log.Epoch(), time.Now
+		o.Blobs, o.References, o.Answers = blobs, db, keptAnswers{db}
+		o.Archive = archive.New(archive.Options{Log: h.log, Blobs: blobs})
 	})
 	h.server = httptest.NewServer(api)
 	t.Cleanup(h.close)
@@ -116,8 +119,9 @@ type model struct {
 type step struct {
 	llm.Chunk
 	wait <-chan struct{}
-	// gone is closed when nobody waits for the answer any more.
-	gone chan<- struct{}
+	// untilGone waits until nobody wants the answer any more, then says
+	// something all the same.
+	untilGone bool
 }
 
 func say(text string) step { return step{Chunk: llm.Chunk{Text: text}} }
@@ -165,17 +169,18 @@ func (m *model) steps(req llm.Request) []step {
 	return []step{say("re: " + prompt)}
 }
 
-// Stream plays on when it waits for a gate, whoever has gone: a late word must
+// Stream plays on when it waits for a gate, whoever has gone: what comes late must
 // do no harm.
 func (m *model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	steps := m.steps(req)
 	return func(yield func(llm.Chunk, error) bool) {
 		for _, s := range steps {
 			switch {
-			case s.gone != nil:
+			case s.untilGone:
 				<-ctx.Done()
-				close(s.gone)
-				yield(llm.Chunk{}, ctx.Err())
+				if yield(llm.Chunk{Text: " late"}, nil) {
+					yield(llm.Chunk{}, ctx.Err())
+				}
 				return
 			case s.wait != nil:
 				<-s.wait
@@ -325,6 +330,17 @@ type shownRow struct {
 		Type, Name, Output string
 		OK                 *bool
 	}
+}
+
+// said returns the text so far.
+func (f *follower) said() string {
+	var b strings.Builder
+	for _, e := range f.got {
+		if text, ok := e.data["text"].(string); ok && e.kind == "delta" {
+			b.WriteString(text)
+		}
+	}
+	return b.String()
 }
 
 // rows returns the rows of a chat, none if it is not there.

@@ -63,6 +63,7 @@ type Approvals interface {
 type Settings interface {
 	Get(ctx context.Context) (map[string]any, error)
 	Set(ctx context.Context, patch map[string]json.RawMessage) error
+	Schema() []chat.SettingSpec
 }
 
 // Library is where conversations are looked up; *library.Library is one.
@@ -72,6 +73,13 @@ type Library interface {
 	Place(ctx context.Context, c id.Conversation, r id.Run) (library.Place, error)
 	Positions(ctx context.Context, c id.Conversation) (map[id.Message]int, error)
 	Content(ctx context.Context, c id.Conversation, r id.Run) (string, error)
+	Page(ctx context.Context, q library.ListQuery) (library.ItemPage, error)
+	Item(ctx context.Context, c id.Conversation) (library.Item, error)
+	Conversation(ctx context.Context, c id.Conversation) (library.Conversation, error)
+	Messages(ctx context.Context, c id.Conversation, before int64, limit int) (library.RowPage, error)
+	Question(ctx context.Context, c id.Conversation, m id.Message) (id.Message, error)
+	Version(ctx context.Context, c id.Conversation, m id.Message, r id.Run) (int, error)
+	RunStatus(ctx context.Context, info turnlog.RunInfo) (library.Run, error)
 }
 
 // Searcher finds words in what was said; *store.DB does.
@@ -93,24 +101,29 @@ type Runs interface {
 }
 
 // Streams answers a request with a run's stream, as the eleven events or in
-// native form; *sse.Server does. After an error with nothing written the caller
+// native form, or with all records of a conversation; *sse.Server does. After an error with nothing written the caller
 // answers.
 type Streams interface {
 	ServeRun(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, cursor *id.Cursor) error
 	ServeNative(w http.ResponseWriter, r *http.Request, run turnlog.RunInfo, cursor *id.Cursor) error
+	ServeConversation(w http.ResponseWriter, r *http.Request, c id.Conversation, cursor *id.Cursor, follow bool) error
 }
 
-// Options are what an API is built of. Commands, Approvals, Settings, Library,
-// Search, Projects, Runs, Streams and Token are required.
+// Options are what an API is built of. All interfaces, and Token, are required.
 type Options struct {
-	Commands  Commands
-	Approvals Approvals
-	Settings  Settings
-	Library   Library
-	Search    Searcher
-	Projects  Projects
-	Runs      Runs
-	Streams   Streams
+	Commands   Commands
+	Approvals  Approvals
+	Settings   Settings
+	Library    Library
+	Search     Searcher
+	Projects   Projects
+	Runs       Runs
+	Streams    Streams
+	Blobs      Blobs
+	References References
+	Models     Models
+	Archive    Archive
+	Answers    Answers
 
 	// Token is the secret that lets programs in.
 	Token string
@@ -162,6 +175,8 @@ type API struct {
 	door    *door
 	base    string // without a slash at the end
 	log     *slog.Logger
+	uploads *uploads
+	keys    keys
 
 	draining atomic.Bool
 }
@@ -190,6 +205,7 @@ func New(o Options) (*API, error) {
 		a.Open()
 	}
 	a.codes.now = o.Now
+	a.uploads = newUploads(o.Blobs, o.Now, o.Logger)
 	a.metrics = newMetrics(o.Figures)
 	a.routes = newRouteTree(a.table())
 	return a, nil

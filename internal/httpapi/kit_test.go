@@ -46,6 +46,7 @@ type world struct {
 	lines  []library.Line
 	patch  map[string]json.RawMessage
 
+	native
 	queue    chat.Queue
 	pending  []approval.Pending
 	rules    []approval.Rule
@@ -149,6 +150,7 @@ func (w *world) Resume(_ context.Context, c id.Conversation, _ event.Via) error 
 }
 
 func (w *world) Decide(_ context.Context, a id.Approval, d approval.Decision) error {
+	w.decision = d
 	return w.call(fmt.Sprintf("decide %s %s by %s at %s", a, d.Choice, d.By, d.Via.Surface))
 }
 
@@ -261,6 +263,7 @@ func newWorld(t *testing.T, change func(*Options)) (*world, *API) {
 	w := &world{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	o := Options{
 		Commands: w, Approvals: w, Settings: w, Library: w, Search: w, Projects: w, Runs: w, Streams: w, Token: testToken,
+		Blobs: &w.files, References: &w.files, Models: w, Archive: w, Answers: &w.answers,
 		Version: "1.2.3", Epoch: "e1", Now: func() time.Time { return w.now },
 		Model:  func(context.Context) string { return "openai/fake" },
 		Logger: slog.New(slog.NewJSONHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -3,9 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"strings"
-
-	"verbatim/internal/id"
-	"verbatim/internal/turnlog"
 )
 
 // nativePrefix begins the paths of the native layer.
@@ -36,31 +33,4 @@ func newDetails(doc ErrorDoc, p *Problem, fault string) details {
 		Type: "about:blank", Title: http.StatusText(doc.Status), Status: doc.Status,
 		Detail: p.Error(), Code: p.Kind, Ref: fault,
 	}
-}
-
-// runEvents answers with the records of a run in native form.
-func (a *API) runEvents(w *reply, e *entry) error {
-	cursor, err := cursorOf(e)
-	if err != nil {
-		return err
-	}
-	name := e.parts["id"]
-	if !id.Valid(name) {
-		return badID("The run id")
-	}
-	w.run = id.Run(name)
-	run, err := a.opt.Runs.Run(e.Context(), w.run)
-	if err != nil {
-		return err
-	}
-	w.conversation = run.Conversation
-	// What was deleted is hidden at once, also from who knows its id.
-	place, err := a.opt.Library.Place(e.Context(), run.Conversation, run.Run)
-	if err != nil {
-		return err
-	}
-	if place.AssistantIndex == nil {
-		return turnlog.ErrNoRun
-	}
-	return a.opt.Streams.ServeNative(w, e.Request, run, cursor)
 }

@@ -67,7 +67,7 @@ func TestM1M2GateOfTheNativeLayer(t *testing.T) {
 		{"what is not there", ask{path: "/api/v1/nope"}, Missing},
 		{"no run", ask{path: "/api/v1/runs//events"}, Missing},
 		{"more than a run", ask{path: "/api/v1/runs/r1/x/events"}, Missing},
-		{"a run alone", ask{path: "/api/v1/runs/r1"}, Missing},
+		{"a run's text", ask{path: "/api/v1/runs/r1/text"}, Missing},
 		{"another method", ask{method: "DELETE"}, Method},
 	}
 	for _, row := range rows {

@@ -126,10 +126,10 @@ func (g *gate) allowOrigin(h http.Header, e *entry) {
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", o)
-	h.Set("Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate, "+sse.ResetHeader)
+	h.Set("Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate, Content-Disposition, ETag, "+ReplayedHeader+", "+sse.ResetHeader)
 	if isPreflight(e.Request) {
-		h.Set("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, Last-Event-ID")
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Range, "+KeyHeader)
 		h.Set("Access-Control-Max-Age", "600")
 	}
 }

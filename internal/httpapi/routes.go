@@ -20,6 +20,18 @@ type Route struct {
 	// link on another site, tokenOnly ones are not for browsers, quiet ones
 	// are asked by machines all day.
 	open, link, tokenOnly, quiet bool
+	// file routes take a body of any type, at most limit bytes if that is not
+	// 0, else MaxBodyBytes.
+	file  bool
+	limit int64
+}
+
+// bodyLimit is the largest body that the route takes; of no route that of all.
+func (r *Route) bodyLimit() int64 {
+	if r == nil || r.limit == 0 {
+		return MaxBodyBytes
+	}
+	return r.limit
 }
 
 // Open reports that the route needs neither token nor cookie.

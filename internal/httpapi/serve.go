@@ -93,7 +93,7 @@ func (a *API) handle(w *reply, e *entry) error {
 		}
 	}
 	limitBody(w, e.Request)
-	return e.route.handle(w, e)
+	return a.once(w, e)
 }
 
 // refuse returns why the request goes no further, or nil.

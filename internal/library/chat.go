@@ -2,6 +2,7 @@ package library
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"verbatim/internal/event"
@@ -33,13 +34,16 @@ type Row struct {
 	// Versions are the contents of all versions, at least one; Active is
 	// the one that is shown, from 0. VersionCount and VersionActive repeat
 	// this for clients that know only numbers.
-	Versions      []string           `json:"versions"`
-	Active        int                `json:"active"`
-	VersionCount  int                `json:"version_count"`
-	VersionActive int                `json:"version_active"`
-	Parts         []Part             `json:"parts"`
-	Attachments   []event.Attachment `json:"attachments"`
-	Usage         *event.Usage       `json:"usage"`
+	Versions      []string `json:"versions"`
+	Active        int      `json:"active"`
+	VersionCount  int      `json:"version_count"`
+	VersionActive int      `json:"version_active"`
+	// VersionRuns are the runs of the versions, in their order; left out of
+	// questions.
+	VersionRuns []id.Run           `json:"version_runs,omitempty"`
+	Parts       []Part             `json:"parts"`
+	Attachments []event.Attachment `json:"attachments"`
+	Usage       *event.Usage       `json:"usage"`
 	// Seq is the record that began the row; it tells whether the row at a
 	// position is still the same.
 	Seq int64 `json:"seq"`
@@ -66,20 +70,34 @@ type Fault struct {
 }
 
 func newChat(c *transcript.Conversation) Chat {
-	chat := Chat{ID: c.ID, Title: c.Title, Project: c.Project, Updated: c.Updated.Unix(), Messages: []Row{}}
-	for _, row := range c.Rows() {
+	return Chat{
+		ID: c.ID, Title: c.Title, Project: c.Project, Updated: c.Updated.Unix(),
+		Running: running(c), Messages: newRows(c.Rows()),
+	}
+}
+
+func newRows(rows []transcript.Row) []Row {
+	out := make([]Row, 0, len(rows))
+	for _, row := range rows {
 		if row.Role == transcript.RoleUser {
-			chat.Messages = append(chat.Messages, question(row.Turn))
+			out = append(out, question(row.Turn))
 			continue
 		}
-		chat.Messages = append(chat.Messages, answer(row.Turn))
-		for _, run := range row.Turn.Runs {
-			if run.Status == transcript.Running {
-				chat.Running = &run.ID
+		out = append(out, answer(row.Turn))
+	}
+	return out
+}
+
+// running returns the run under way that has a row, nil for none.
+func running(c *transcript.Conversation) *id.Run {
+	for _, t := range slices.Backward(c.Turns) {
+		for _, run := range t.Runs {
+			if !t.Deleted && run.Status == transcript.Running {
+				return &run.ID
 			}
 		}
 	}
-	return chat
+	return nil
 }
 
 func question(t *transcript.Turn) Row {
@@ -98,14 +116,14 @@ func question(t *transcript.Turn) Row {
 
 func answer(t *transcript.Turn) Row {
 	run := t.Active()
-	versions := []string{}
+	versions, runs := []string{}, []id.Run{}
 	for _, v := range t.Versions() {
-		versions = append(versions, v.Content())
+		versions, runs = append(versions, v.Content()), append(runs, v.ID)
 	}
 	count, active := t.VersionCount()
 	row := Row{
 		Role: transcript.RoleAssistant, Content: run.Content(), Message: t.Message, Status: run.Status,
-		Versions: versions, Active: active, VersionCount: count, VersionActive: active,
+		Versions: versions, Active: active, VersionCount: count, VersionActive: active, VersionRuns: runs,
 		Parts: parts(run), Attachments: []event.Attachment{}, Usage: run.Usage,
 		Seq: t.Runs[0].First, At: clock(t.Runs[0].StartAt),
 		Run: run.ID, Model: run.Start.Model,
@@ -113,10 +131,16 @@ func answer(t *transcript.Turn) Row {
 	if run.End != nil {
 		row.Finish, row.SHA256 = run.End.Finish, run.End.SHA256
 	}
-	if e := run.Err; e != nil {
-		row.Error = &Fault{Kind: e.Type, Code: e.Code, Message: e.Message, Retryable: e.Retryable, RetryAfter: e.RetryAfter}
-	}
+	row.Error = newFault(run.Err)
 	return row
+}
+
+// newFault returns nil for no error.
+func newFault(e *event.Error) *Fault {
+	if e == nil {
+		return nil
+	}
+	return &Fault{Kind: e.Type, Code: e.Code, Message: e.Message, Retryable: e.Retryable, RetryAfter: e.RetryAfter}
 }
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

@@ -22,6 +22,8 @@ type fakeLog struct {
 	grow    func(*fakeLog)
 	err     error
 	reads   int
+	asked   []turnlog.Query
+	after   map[int64]bool // where text was read from, if not nil
 }
 
 func (l *fakeLog) add(run id.Run, msg id.Message, e event.Event) {
@@ -57,6 +59,9 @@ func (l *fakeLog) read(after int64, facts bool) ([]event.Record, error) {
 }
 
 func (l *fakeLog) After(_ context.Context, _ id.Conversation, after int64, _ turnlog.Limit) ([]event.Record, error) {
+	if l.after != nil {
+		l.after[after] = true
+	}
 	return l.read(after, false)
 }
 
@@ -71,8 +76,18 @@ func (l *fakeLog) Head(_ context.Context, c id.Conversation) (int64, error) {
 	return int64(len(l.records)), nil
 }
 
-func (l *fakeLog) Conversations(_ context.Context, limit int) ([]turnlog.ConversationInfo, error) {
-	return l.lines[:min(limit, len(l.lines))], l.err
+// Conversations answers as the store does, with lines that are newest first.
+func (l *fakeLog) Conversations(_ context.Context, q turnlog.Query) ([]turnlog.ConversationInfo, error) {
+	l.asked = append(l.asked, q)
+	var out []turnlog.ConversationInfo
+	for _, c := range l.lines {
+		at := turnlog.Place{Updated: c.Updated, Key: c.Key}
+		behind := q.Before == turnlog.Place{} || at.Updated < q.Before.Updated || at.Updated == q.Before.Updated && at.Key < q.Before.Key
+		if behind && (q.Limit == 0 || len(out) < q.Limit) {
+			out = append(out, c)
+		}
+	}
+	return out, l.err
 }
 
 // ask adds a question and the start of its run, answer an answer to it.

@@ -1,5 +1,5 @@
-// Package library is where people look conversations up: the list, and one
-// conversation as it stands.
+// Package library is where people look conversations up: the list, one
+// conversation as it stands, or a page of it, and what became of a run.
 //
 // Guarantee: what it returns is the fold of the log, the same that a live view
 // shows, with every character kept; a blank segment is shown nowhere. Not
@@ -22,15 +22,12 @@ import (
 // ErrMissing means that there is no such conversation, or nothing is left of it.
 var ErrMissing = errors.New("no such conversation")
 
-// MaxLines is how many conversations a list has at most, the newest ones.
-const MaxLines = 100_000
-
 // Log is what a Library reads; *turnlog.Log is one.
 type Log interface {
 	After(ctx context.Context, c id.Conversation, after int64, limit turnlog.Limit) ([]event.Record, error)
 	Facts(ctx context.Context, c id.Conversation, after int64, limit turnlog.Limit) ([]event.Record, error)
 	Head(ctx context.Context, c id.Conversation) (int64, error)
-	Conversations(ctx context.Context, limit int) ([]turnlog.ConversationInfo, error)
+	Conversations(ctx context.Context, q turnlog.Query) ([]turnlog.ConversationInfo, error)
 }
 
 // Library looks things up in a log. It keeps nothing and is safe for concurrent
@@ -52,9 +49,9 @@ type Line struct {
 }
 
 // List returns the conversations that have rows, newest first, at most
-// MaxLines.
+// turnlog.MaxConversations.
 func (l *Library) List(ctx context.Context) ([]Line, error) {
-	infos, err := l.log.Conversations(ctx, MaxLines)
+	infos, err := l.log.Conversations(ctx, turnlog.Query{})
 	if err != nil {
 		return nil, fmt.Errorf("list conversations: %w", err)
 	}
@@ -69,7 +66,7 @@ func (l *Library) List(ctx context.Context) ([]Line, error) {
 }
 
 // Chat returns a conversation with all its rows, or ErrMissing. A running
-// answer is as long as the log was when Chat began, or a little longer.
+// answer is as long as the log was when Chat began.
 func (l *Library) Chat(ctx context.Context, c id.Conversation) (Chat, error) {
 	state, err := l.fold(ctx, c, l.log.After)
 	if err != nil {
@@ -109,13 +106,27 @@ type read func(context.Context, id.Conversation, int64, turnlog.Limit) ([]event.
 // fold reads up to where the log is now, in bounded pieces. A run that goes on
 // meanwhile can't keep it reading for ever.
 func (l *Library) fold(ctx context.Context, c id.Conversation, next read) (*transcript.Conversation, error) {
+	head, err := l.head(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return l.foldTo(ctx, &transcript.Conversation{ID: c}, head, next, nil)
+}
+
+func (l *Library) head(ctx context.Context, c id.Conversation) (int64, error) {
 	head, err := l.log.Head(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", c, err)
+		return 0, fmt.Errorf("read %s: %w", c, err)
 	}
-	state := &transcript.Conversation{}
-	for after := int64(0); after < head; {
-		records, err := next(ctx, c, after, turnlog.Limit{})
+	return head, nil
+}
+
+// foldTo applies what follows a state up to a seq; facts may come from a little
+// further. seen, if not nil, is shown each record.
+func (l *Library) foldTo(ctx context.Context, state *transcript.Conversation, head int64, next read, seen func(event.Record)) (*transcript.Conversation, error) {
+	for c, after := state.ID, state.Seq; after < head; {
+		limit := turnlog.Limit{Records: int(min(head-after, turnlog.MaxReadRecords))}
+		records, err := next(ctx, c, after, limit)
 		if err != nil {
 			return nil, fmt.Errorf("read %s after %d: %w", c, after, err)
 		}
@@ -125,6 +136,9 @@ func (l *Library) fold(ctx context.Context, c id.Conversation, next read) (*tran
 		for _, r := range records {
 			if err := state.Apply(r); err != nil {
 				return nil, err
+			}
+			if seen != nil {
+				seen(r)
 			}
 		}
 		after = records[len(records)-1].Seq

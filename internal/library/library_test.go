@@ -25,8 +25,8 @@ func TestChatShowsWhatTheLogHolds(t *testing.T) {
 	l.say("1", "s3", "\nLooking. ", event.PhaseCommentary)
 	l.add("r1", "m1", event.ToolCall{Call: "k1", Index: 1, Name: "list_directory", Args: json.RawMessage(`{"path":"."}`)})
 	l.add("r1", "m1", event.ApprovalRequest{Approval: "a1", Call: "k1", Name: "list_directory", Args: json.RawMessage(`{}`), Risk: event.RiskLow, ExpiresAt: time.Date(2026, 1, 2, 3, 9, 0, 0, time.UTC)})
-	l.add("r1", "m1", event.ApprovalResolved{Approval: "a1", Decision: event.DecisionAllow})
-	l.add("r1", "m1", event.ToolResult{Call: "k1", Name: "list_directory", OK: true, Output: "a.txt\n", Seconds: 0.5, OutputBytes: 6})
+	l.add("r1", "m1", event.ApprovalResolved{Approval: "a1", Decision: event.DecisionAllow, By: "owner", Args: json.RawMessage(`{"path":"sub"}`), Note: "only sub"})
+	l.add("r1", "m1", event.ToolResult{Call: "k1", Name: "list_directory", OK: true, Output: "a.txt\n", Seconds: 0.5, OutputBytes: 9, Truncated: true, Blob: "b_1"})
 	l.say("1", "s4", "  Two files.\n\n", event.PhaseAnswer)
 	l.add("r1", "m1", event.Usage{Chars: 24, Model: "fake", Rounds: []event.Round{}})
 	l.end("1")
@@ -38,12 +38,12 @@ func TestChatShowsWhatTheLogHolds(t *testing.T) {
 	   "versions": ["  two\n questions? \r\n"], "active": 0, "version_count": 1, "version_active": 0,
 	   "parts": [{"type": "text", "text": "  two\n questions? \r\n"}], "attachments": [], "usage": null, "seq": 1, "at": "2026-01-02T03:04:01.000Z"},
 	  {"role": "assistant", "content": "\nLooking. \n\n  Two files.\n\n", "message_id": "m1", "status": "complete",
-	   "versions": ["\nLooking. \n\n  Two files.\n\n"], "active": 0, "version_count": 1, "version_active": 0,
+	   "versions": ["\nLooking. \n\n  Two files.\n\n"], "active": 0, "version_count": 1, "version_active": 0, "version_runs": ["r1"],
 	   "parts": [
 	    {"type": "reasoning", "text": "Let me see. ", "segment": "s2", "phase": "reasoning", "seconds": 1},
 	    {"type": "text", "text": "\nLooking. ", "segment": "s3", "phase": "commentary", "seconds": 1},
-	    {"type": "tool", "call_id": "k1", "index": 1, "name": "list_directory", "args": {"path": "."}, "ok": true, "output": "a.txt\n", "seconds": 0.5, "truncated": false, "output_bytes": 6,
-	     "approval": {"approval_id": "a1", "risk": "low", "reason": "", "expires_at": "2026-01-02T03:09:00Z", "decision": "allow"}},
+	    {"type": "tool", "call_id": "k1", "index": 1, "name": "list_directory", "args": {"path": "."}, "ok": true, "output": "a.txt\n", "seconds": 0.5, "truncated": true, "output_bytes": 9, "blob": "b_1",
+	     "approval": {"approval_id": "a1", "risk": "low", "reason": "", "expires_at": "2026-01-02T03:09:00Z", "decision": "allow", "by": "owner", "args": {"path": "sub"}, "note": "only sub"}},
 	    {"type": "text", "text": "  Two files.\n\n", "segment": "s4", "phase": "answer", "seconds": 1}],
 	   "attachments": [],
 	   "usage": {"chars": 24, "seconds": 0, "ttft": 0, "input_tokens": 0, "output_tokens": 0, "reasoning_tokens": 0, "cached_tokens": 0, "model": "fake", "rounds": []},

@@ -29,12 +29,14 @@ type toolPart struct {
 	// Progress is the output of a call that has not ended.
 	Progress []string `json:"progress,omitempty"`
 	// OK is null until the call has ended.
-	OK          *bool     `json:"ok"`
-	Output      string    `json:"output"`
-	Seconds     float64   `json:"seconds"`
-	Truncated   bool      `json:"truncated"`
-	OutputBytes int64     `json:"output_bytes"`
-	Approval    *approval `json:"approval,omitempty"`
+	OK          *bool   `json:"ok"`
+	Output      string  `json:"output"`
+	Seconds     float64 `json:"seconds"`
+	Truncated   bool    `json:"truncated"`
+	OutputBytes int64   `json:"output_bytes"`
+	// Blob holds the whole output where Output is only its end.
+	Blob     string    `json:"blob,omitempty"`
+	Approval *approval `json:"approval,omitempty"`
 }
 
 type approval struct {
@@ -44,6 +46,11 @@ type approval struct {
 	ExpiresAt string      `json:"expires_at"`
 	// Decision is null while the request waits.
 	Decision *event.Decision `json:"decision"`
+	// By is who decided. Args are what the call ran with where that person
+	// changed them, Note what the model was told.
+	By   string          `json:"by,omitempty"`
+	Args json.RawMessage `json:"args,omitempty"`
+	Note string          `json:"note,omitempty"`
 }
 
 // parts leaves out what has no visible character: it is shown nowhere.
@@ -70,21 +77,28 @@ func newTextPart(p *transcript.Part) *textPart {
 }
 
 func newToolPart(t *transcript.Tool) *toolPart {
-	p := &toolPart{Call: t.Call, Index: t.Index, Name: t.Name, ArgsText: string(t.Draft)}
+	p := &toolPart{Call: t.Call, Index: t.Index, Name: t.Name, ArgsText: string(t.Draft), Approval: newApproval(t)}
 	if t.Called != nil {
 		p.Args, p.ArgsText = t.Called.Args, t.Called.ArgsText
 	}
 	if r := t.Result; r != nil {
 		p.OK, p.Output, p.Seconds = &r.OK, r.Output, r.Seconds
-		p.Truncated, p.OutputBytes = r.Truncated, r.OutputBytes
+		p.Truncated, p.OutputBytes, p.Blob = r.Truncated, r.OutputBytes, r.Blob
 	} else {
 		p.Progress = t.Progress
 	}
-	if q := t.Request; q != nil {
-		p.Approval = &approval{ID: q.Approval, Risk: q.Risk, Reason: q.Reason, ExpiresAt: q.ExpiresAt.UTC().Format(time.RFC3339)}
-		if t.Resolved != nil {
-			p.Approval.Decision = &t.Resolved.Decision
-		}
-	}
 	return p
+}
+
+// newApproval returns nil for a call that nobody was asked about.
+func newApproval(t *transcript.Tool) *approval {
+	q := t.Request
+	if q == nil {
+		return nil
+	}
+	a := &approval{ID: q.Approval, Risk: q.Risk, Reason: q.Reason, ExpiresAt: q.ExpiresAt.UTC().Format(time.RFC3339)}
+	if r := t.Resolved; r != nil {
+		a.Decision, a.By, a.Args, a.Note = &r.Decision, r.By, r.Args, r.Note
+	}
+	return a
 }

@@ -54,8 +54,12 @@ func (s *Service) idle(ctx context.Context, l *lane) error {
 }
 
 // hide records a deletion and lets the eraser know.
-func (s *Service) hide(ctx context.Context, c id.Conversation, e event.Event) error {
-	if _, err := s.opt.Log.Append(ctx, c, turnlog.Draft{Event: e}); err != nil {
+func (s *Service) hide(ctx context.Context, c id.Conversation, gone ...event.Event) error {
+	var drafts []turnlog.Draft
+	for _, e := range gone {
+		drafts = append(drafts, turnlog.Draft{Event: e})
+	}
+	if _, err := s.opt.Log.Append(ctx, c, drafts...); err != nil {
 		return err
 	}
 	s.forgetShown(c)
@@ -104,17 +108,23 @@ func (s *Service) DeleteMessage(ctx context.Context, c id.Conversation, target T
 		return 0, err
 	}
 	defer release()
-	row, _, err := s.row(ctx, c, target)
+	row, state, err := s.row(ctx, c, target)
 	if err != nil {
 		return 0, err
 	}
 	if err := s.stopTurn(ctx, l, row.Turn, via); err != nil {
 		return 0, err
 	}
-	if err := s.hide(ctx, c, event.MessageDeleted{Message: row.Turn.User.Message, Via: via}); err != nil {
+	gone := []event.Event{event.MessageDeleted{Message: row.Turn.User.Message, Via: via}}
+	if state.Held {
+		// What holds the queue may be the end of this turn's run, which will
+		// be erased.
+		gone = append(gone, event.Queue{Op: event.QueueHold, Via: via})
+	}
+	if err := s.hide(ctx, c, gone...); err != nil {
 		return 0, err
 	}
-	state, err := s.facts(ctx, c)
+	state, err = s.facts(ctx, c)
 	if err != nil {
 		return 0, err
 	}

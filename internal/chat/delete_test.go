@@ -12,7 +12,9 @@ import (
 
 	"verbatim/internal/attachment"
 	"verbatim/internal/chat"
+	"verbatim/internal/event"
 	"verbatim/internal/id"
+	"verbatim/internal/llm"
 	"verbatim/internal/transcript"
 	"verbatim/internal/turnlog"
 )
@@ -424,4 +426,64 @@ func TestChange(t *testing.T) {
 	less := int64(-1)
 	wantCode(t, w.service.Change(t.Context(), "c", chat.Patch{Read: &less}), chat.Invalid)
 	wantCode(t, w.service.Change(t.Context(), "nobody", p), chat.Missing)
+}
+
+// The copy of a question alone comes last, also when an earlier one was answered
+// again after it.
+func TestForkAtAQuestion(t *testing.T) {
+	w := newWorld(t)
+	w.ask("c", "one")
+	w.ask("c", "two")
+	again := request("c", "", "")
+	again.Regenerate = &chat.Target{}
+	info, err := w.service.Send(t.Context(), again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wait(info)
+	child, err := w.service.Fork(t.Context(), "c", chat.Target{Index: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantRows(string(child), "user: one\ncomplete: re: one\nuser: two\n")
+	again = request(string(child), "", "")
+	again.Regenerate = &chat.Target{Index: 2}
+	if info, err = w.service.Send(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	w.wait(info)
+	w.wantRows(string(child), "user: one\ncomplete: re: one\nuser: two\ncomplete: re: two\n")
+}
+
+// What holds a queue may be deleted; the queue waits for a person all the same,
+// also after the erasure and a restart.
+func TestHeldQueueOutlivesItsCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.service.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.model.fail = &llm.Failure{Kind: event.ErrorRateLimit, Message: "slow down", Retryable: true}
+		one, release := w.busy("c", "r1", "one")
+		w.send("c", "q", "waits")
+		release()
+		w.wait(one)
+		if _, err := w.service.DeleteMessage(t.Context(), "c", chat.Target{}, via); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(chat.UndoTime + time.Second)
+		synctest.Wait()
+		if got := w.queue("c"); got != "waits (held)" {
+			t.Errorf("after the erasure: %q", got)
+		}
+		_, err := w.service.Send(t.Context(), request("c", "r1", "one"))
+		wantCode(t, err, chat.Missing)
+		w.crash()
+		if err := w.service.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.queue("c"); got != "waits (held)" {
+			t.Errorf("after a restart: %q", got)
+		}
+	})
 }

@@ -78,6 +78,12 @@ type fork struct {
 	through int64 // the last record that may be needed
 	last    id.Message
 	records []event.Record
+	// bare is the question that is copied without its answer, empty for none;
+	// held is its copy, which comes last: nothing may stand between a question
+	// and the start of its run.
+	bare   id.Message
+	held   *event.UserMessage
+	heldAt time.Time
 
 	users     map[id.Message]id.Message // user messages that are copied
 	answers   map[id.Message]id.Message // assistant messages that are copied
@@ -100,6 +106,7 @@ func newFork(state *transcript.Conversation, head int64, turns int, whole bool, 
 		f.users[t.User.Message] = mint.Message()
 		f.through, f.last = max(f.through, t.UserSeq), t.User.Message
 		if i == turns-1 && !whole {
+			f.bare = t.User.Message
 			continue
 		}
 		f.answers[t.Message] = mint.Message()
@@ -148,10 +155,17 @@ func (f *fork) copy(r event.Record) error {
 	}
 	switch e := e.(type) {
 	case event.UserMessage:
-		if m, ok := f.users[e.Message]; ok {
-			e.Message, e.Client = m, ""
-			return f.add(r.At, "", "", e)
+		m, ok := f.users[e.Message]
+		if !ok {
+			return nil
 		}
+		bare := e.Message == f.bare
+		e.Message, e.Client = m, ""
+		if bare {
+			f.held, f.heldAt = &e, r.At
+			return nil
+		}
+		return f.add(r.At, "", "", e)
 	case event.VersionActive:
 		run, ok := f.runs[e.Run]
 		if ok && f.copied.Run(run) != nil {
@@ -207,6 +221,11 @@ func (f *fork) add(at time.Time, run id.Run, message id.Message, e event.Event) 
 func (f *fork) finish(now time.Time) error {
 	if run := f.copied.Open(); run != nil {
 		if err := f.closeRun(now, run); err != nil {
+			return err
+		}
+	}
+	if f.held != nil {
+		if err := f.add(f.heldAt, "", "", *f.held); err != nil {
 			return err
 		}
 	}

@@ -238,14 +238,20 @@ func (s *Service) known(ctx context.Context, info turnlog.RunInfo, request strin
 	if err != nil {
 		return turnlog.RunInfo{}, err
 	}
-	if info.Request != request {
+	// What a run was asked is forgotten with its turn.
+	if info.Request != request && info.Request != "" {
 		return turnlog.RunInfo{}, mismatch(info.Run)
 	}
 	gone, err := s.isDeleted(ctx, info)
-	if err == nil && gone {
-		err = refuse(Missing, "The message of run %s was deleted.", info.Run)
+	switch {
+	case err != nil:
+		return turnlog.RunInfo{}, err
+	case gone:
+		return turnlog.RunInfo{}, refuse(Missing, "The message of run %s was deleted.", info.Run)
+	case info.Request != request:
+		return turnlog.RunInfo{}, mismatch(info.Run)
 	}
-	return info, err
+	return info, nil
 }
 
 // isDeleted reports whether a run's turn was deleted. Nearly always nothing was

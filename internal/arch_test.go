@@ -54,10 +54,11 @@ var rules = []rule{
 
 	// Views out: each holds a cursor and knows no other, nor who writes.
 	{"internal/sse", "internal/id internal/event internal/turnlog", "a view: the log's records as frames"},
+	{"internal/archive", "internal/id internal/event internal/turnlog internal/transcript internal/blob", "a view that can be read back: the log's records and their blobs in a file"},
 	{"internal/library", "internal/id internal/event internal/turnlog internal/transcript", "a view: the log's records as rows"},
 
 	// Doors and wiring.
-	{"internal/httpapi", "internal/id internal/event internal/turnlog internal/chat internal/library internal/sse internal/approval internal/attachment internal/search", "the door: it takes commands to chat and readers to the views"},
+	{"internal/httpapi", "internal/id internal/event internal/turnlog internal/chat internal/library internal/sse internal/approval internal/attachment internal/search internal/archive internal/blob", "the door: it takes commands to chat and readers to the views"},
 	{"internal/client", "internal/id internal/event", "speaks our own wire as a stranger would"},
 	{"internal/config", "", "settings are text and numbers; they configure, so they know nobody"},
 	{"internal/app", "internal/", "the one place where the parts meet"},

@@ -39,7 +39,7 @@ type keys struct {
 func (k *keys) take(key string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if false {
+	if k.of[key] {
 		return false
 	}
 	if k.of == nil {

@@ -26,9 +26,10 @@ const (
 	shortEvents = 1 + 7 + 2
 )
 
-// TestAnyDisconnect (J1, J2, J3, J8) drops the connection after any number of
+// TestAnyDisconnect (J1, J2, J3, J6, J8) drops the connection after any number of
 // events and resumes from any of them, by every way in: the client always ends
-// with the same events, and a text of the same hash.
+// with the same events, and a text of the same hash. Behind a proxy as elsewhere
+// it has each event before the model says the next.
 func TestAnyDisconnect(t *testing.T) {
 	random := newRandom(t)
 	cuts := &cuts{gates: map[string]*cut{}}

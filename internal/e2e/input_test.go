@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,7 +47,9 @@ func TestBadInput(t *testing.T) {
 		{"row is an answer", "POST", "/chat", `{"chat_id":"kept","regenerate_of":1}`, nil, 400},
 		{"prompt is too large", "POST", "/chat", `{"prompt":"` + strings.Repeat("x", 1<<20+1) + `"}`, nil, 413},
 		{"body is too large", "POST", "/chat", `{"prompt":"x","pad":"` + strings.Repeat("x", 16<<20) + `"}`, nil, 413},
-		{"attachments", "POST", "/chat", `{"prompt":"x","attachments":[{"name":"a","text":"b"}]}`, nil, 400},
+		{"attachments", "POST", "/chat", `{"prompt":"x","attachments":[{"name":"a","text":1}]}`, nil, 400},
+		{"six attachments", "POST", "/chat", `{"prompt":"x","attachments":[` + strings.Repeat(`{"name":"a","text":"b"},`, 5) + `{"name":"a","text":"b"}]}`, nil, 400},
+		{"attachment of no known kind", "POST", "/chat", `{"prompt":"x","attachments":[{"name":"a.png","url":"data:image/png;base64,AAECAwQF"}]}`, nil, 415},
 		{"cursor is no cursor", "POST", "/chat", `{"prompt":"Hello","chat_id":"kept","run_id":"kept-run"}`, map[string]string{"Last-Event-ID": "seven"}, 400},
 		{"cursor in the address is none", "POST", "/chat?after=-1", `{"prompt":"Hello","chat_id":"kept","run_id":"kept-run"}`, nil, 400},
 		{"body is no JSON by its type", "POST", "/chat", `{"prompt":"x"}`, map[string]string{"Content-Type": "text/plain"}, 415},
@@ -98,6 +103,70 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("%d runs were started", n-asked)
 	}
 	nothingLost(t, d)
+}
+
+// TestRefusalReachesWhoStillWrites: a client that sends all it has before it
+// reads gets the whole refusal, although the program has long made up its mind.
+func TestRefusalReachesWhoStillWrites(t *testing.T) {
+	u := newUpstream(t, func(ask) []step { return []step{say("Fine."), finish("stop")} })
+	p := startProduct(t, u)
+	const asJSON = "Content-Type: application/json\r\n"
+	key := "Authorization: Bearer " + p.token + "\r\n"
+	for _, c := range []struct {
+		name, line, header string
+		chunked            bool
+		want               int
+	}{
+		{"too large, by its length", "POST /chat HTTP/1.1", key + asJSON, false, 413},
+		{"too large, in chunks", "POST /chat HTTP/1.1", key + asJSON, true, 413},
+		{"too large, by an old client", "POST /chat HTTP/1.0", key + asJSON, false, 413},
+		{"without the token", "POST /chat HTTP/1.1", asJSON, true, 401},
+		{"to nowhere", "POST /nowhere HTTP/1.1", key + asJSON, true, 404},
+		{"by another method", "PUT /chat HTTP/1.1", key + asJSON, true, 405},
+		{"of another type", "POST /chat HTTP/1.1", key + "Content-Type: text/plain\r\n", true, 415},
+		{"from a foreign page", "POST /chat HTTP/1.1", key + asJSON + "Origin: https://evil.example\r\n", true, 403},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(p.ready.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if err := writeMuch(conn, c.line+"\r\nHost: localhost\r\n"+c.header, c.chunked); err != nil {
+				t.Fatal("not all could be sent: ", err)
+			}
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal("no answer: ", err)
+			}
+			defer res.Body.Close()
+			said, err := io.ReadAll(res.Body)
+			if err != nil || res.StatusCode != c.want || !json.Valid(said) {
+				t.Errorf("status %d, want %d: %q, %v", res.StatusCode, c.want, said, err)
+			}
+		})
+	}
+}
+
+// writeMuch sends a request with a body of 40 MiB, and reads nothing.
+func writeMuch(conn net.Conn, head string, chunked bool) error {
+	const pieces, bytesEach = 40, 1 << 20
+	piece := strings.Repeat("x", bytesEach)
+	framing, last := fmt.Sprintf("Content-Length: %d\r\n\r\n", pieces*bytesEach), ""
+	if chunked {
+		framing, last = "Transfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n"
+		piece = fmt.Sprintf("%x\r\n%s\r\n", bytesEach, piece)
+	}
+	if _, err := io.WriteString(conn, head+framing); err != nil {
+		return err
+	}
+	for range pieces {
+		if _, err := io.WriteString(conn, piece); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(conn, last)
+	return err
 }
 
 // send is a request whose headers a case may replace.

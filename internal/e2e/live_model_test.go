@@ -15,10 +15,11 @@ import (
 )
 
 // TestLiveModel is TestModel on the real program, over HTTP: random commands,
-// failing models, kill -9 and orderly restarts, readers that come and go. At
+// failing models, tools that are asked for, queues, kill -9 and orderly
+// restarts, readers that come and go. At
 // each kill and at the end, what every reader got is what is stored.
 func TestLiveModel(t *testing.T) {
-	for range pick(4, 60) {
+	for range pick(2, 60) {
 		l := newLive(t)
 		for range 60 {
 			l.step()
@@ -61,6 +62,9 @@ type liveReader struct {
 	got    seen
 	stream *stream
 	gone   chan error
+	// lost says that the run's message was deleted: there is nothing more to
+	// read.
+	lost bool
 }
 
 func newLive(t *testing.T) *live {
@@ -110,6 +114,9 @@ func (l *live) newRun(again bool) *liveRun {
 	endings := [][]step{
 		{finish("stop")}, {finish("stop")}, {finish("length")}, {drop()}, {},
 		{call("c1", "no_such_tool", `{"a":1}`), finish("tool_calls")},
+		{call("c1", "run_command", `{"command":"echo one; sleep 0.01; echo two"}`), finish("tool_calls")},
+		{call("c1", "write_file", `{"path":"`+name("file-", n)+`","content":"x"}`), finish("tool_calls")},
+		{call("c1", "current_time", ``), finish("tool_calls")},
 	}
 	run.steps = append(run.steps, endings[l.random.IntN(len(endings))]...)
 	l.mu.Lock()
@@ -120,28 +127,29 @@ func (l *live) newRun(again bool) *liveRun {
 
 func (l *live) step() {
 	l.t.Helper()
+	c := l.chats[l.random.IntN(len(l.chats))]
 	switch n := l.random.IntN(100); {
-	case n < 30:
+	case n < 26:
 		l.send(l.newRun(false))
-	case n < 38:
+	case n < 32:
 		l.send(l.newRun(true))
-	case n < 60:
+	case n < 50:
 		l.openGate()
-	case n < 68:
+	case n < 56:
 		l.cancel()
-	case n < 71:
-		c := l.chats[l.random.IntN(len(l.chats))]
-		l.note("delete %s", c)
-		l.expect(l.p.door().call(l.t, "DELETE", "/chats/"+string(c), nil, nil), http.StatusOK, http.StatusNotFound)
-	case n < 74:
-		c := l.chats[l.random.IntN(len(l.chats))]
-		l.note("rename %s", c)
-		l.expect(l.p.door().call(l.t, "PATCH", "/chats/"+string(c), map[string]string{"title": name("Title ", n)}, nil), http.StatusOK, http.StatusNotFound)
-	case n < 82:
+	case n < 65:
+		l.decide()
+	case n < 67:
+		l.command("DELETE", "/chats/"+string(c), nil)
+	case n < 69:
+		l.command("PATCH", "/chats/"+string(c), map[string]string{"title": name("Title ", n)})
+	case n < 81:
+		l.commandOnRows(c, n)
+	case n < 88:
 		l.come()
-	case n < 90:
+	case n < 94:
 		l.leave()
-	case n < 97:
+	case n < 98:
 		l.note("kill")
 		l.p.kill()
 		l.compare(copyDatabase(l.t, l.p.dir))
@@ -153,6 +161,48 @@ func (l *live) step() {
 		l.compare(l.p.dir)
 		l.p.start()
 	}
+}
+
+// commandOnRows is a command about what is there, or not.
+func (l *live) commandOnRows(c id.Conversation, n int) {
+	l.t.Helper()
+	row := name("/", l.random.IntN(8))
+	switch n % 6 {
+	case 0:
+		l.command("POST", "/fork/"+string(c)+row, nil)
+	case 1:
+		l.command("DELETE", "/messages/"+string(c)+row, nil)
+	case 2:
+		l.command("POST", "/version/"+string(c)+row+name("/", l.random.IntN(3)), nil)
+	case 3, 4:
+		l.command("POST", "/api/v1/conversations/"+string(c)+"/restore", nil)
+	case 5:
+		l.command("POST", "/api/v1/conversations/"+string(c)+"/queue/resume", nil)
+	}
+}
+
+// command sends a command that may be about nothing.
+func (l *live) command(method, path string, body any) {
+	l.t.Helper()
+	code := l.p.door().call(l.t, method, path, body, nil)
+	l.note("%s %s: %d", method, path, code)
+	l.expect(code, http.StatusOK, http.StatusCreated, http.StatusNotFound)
+}
+
+// decide answers a request for approval, if one waits.
+func (l *live) decide() {
+	l.t.Helper()
+	var waiting struct {
+		Approvals []struct {
+			ID string `json:"approval_id"`
+		}
+	}
+	l.expect(l.p.door().call(l.t, "GET", "/api/v1/approvals", nil, &waiting), http.StatusOK)
+	if len(waiting.Approvals) == 0 {
+		return
+	}
+	choice := []string{"allow", "allow", "deny"}[l.random.IntN(3)]
+	l.command("POST", "/approve/"+waiting.Approvals[0].ID, map[string]string{"choice": choice})
 }
 
 func (l *live) expect(got int, want ...int) {
@@ -173,7 +223,7 @@ func (l *live) send(run *liveRun) {
 	}
 	if s.Status != http.StatusOK {
 		s.Close()
-		allowed := []int{http.StatusConflict}
+		allowed := []int{http.StatusTooManyRequests}
 		if again {
 			allowed = append(allowed, http.StatusNotFound, http.StatusBadRequest)
 		}
@@ -247,7 +297,7 @@ func (l *live) come() {
 	l.t.Helper()
 	var away []*liveReader
 	for _, r := range l.readers {
-		if r.stream == nil && r.got.terminal == nil {
+		if r.stream == nil && r.got.terminal == nil && !r.lost {
 			away = append(away, r)
 		}
 	}
@@ -266,7 +316,18 @@ func (l *live) come() {
 
 func (l *live) attach(r *liveReader) {
 	l.t.Helper()
-	r.read(l.p.door().mustChat(l.t, r.run.body, r.got.lastID()))
+	s, err := l.p.door().chat(r.run.body, r.got.lastID())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if s.Status == http.StatusNotFound {
+		s.Close()
+		l.note("  its message was deleted")
+		r.lost = true
+		return
+	}
+	l.expect(s.Status, http.StatusOK)
+	r.read(s)
 }
 
 // leave lets a reader go without a word.
@@ -312,10 +373,19 @@ func (l *live) compare(dir string) {
 		seenIsStored(l.t, &r.got, stored[id.Conversation(r.run.body.Chat)])
 	}
 	for _, run := range l.runs {
-		if run.taken && !slices.ContainsFunc(stored[id.Conversation(run.body.Chat)], func(r event.Record) bool { return r.Run == id.Run(run.body.Run) }) {
+		if records := stored[id.Conversation(run.body.Chat)]; run.taken && !tells(records, id.Run(run.body.Run)) {
 			l.t.Errorf("run %s was taken and is not stored", run.body.Run)
 		}
 	}
+}
+
+// tells reports whether a conversation knows of a run, waiting or begun. Where
+// something was erased it may have been that.
+func tells(records []event.Record, run id.Run) bool {
+	return slices.ContainsFunc(records, func(r event.Record) bool {
+		q, ok := mustEvent(r).(event.Queue)
+		return r.Run == run || ok && q.Run == run || r.Kind == (event.Erased{}).Kind()
+	})
 }
 
 // finish lets every run end and every reader read all of it.
@@ -324,15 +394,16 @@ func (l *live) finish() {
 	l.note("finish")
 	l.openAll()
 	for _, r := range l.readers {
-		if r.stream == nil && r.got.terminal == nil {
+		if r.stream == nil && r.got.terminal == nil && !r.lost {
 			l.attach(r)
 		}
 	}
+	until(l.t, "nothing runs and nothing waits", l.atRest)
 	for _, r := range l.readers {
 		if r.stream != nil {
 			l.gone(r)
 		}
-		if r.got.terminal == nil {
+		if r.got.terminal == nil && !r.lost {
 			l.t.Errorf("a reader of %s has no terminal after %d events", r.run.body.Run, len(r.got.frames))
 		}
 	}
@@ -341,12 +412,33 @@ func (l *live) finish() {
 	l.wholeTexts()
 }
 
+// atRest lets on what waits for a person, and reports whether nothing does.
+func (l *live) atRest() bool {
+	l.decide()
+	rest := true
+	for _, c := range l.chats {
+		var queue struct{ Waiting []struct{} }
+		l.expect(l.p.door().call(l.t, "GET", "/api/v1/conversations/"+string(c)+"/queue", nil, &queue), http.StatusOK, http.StatusNotFound)
+		if len(queue.Waiting) > 0 {
+			rest = false
+			l.command("POST", "/api/v1/conversations/"+string(c)+"/queue/resume", nil)
+		}
+		var now struct{ Running *string }
+		l.expect(l.p.door().call(l.t, "GET", "/chats/"+string(c), nil, &now), http.StatusOK, http.StatusNotFound)
+		rest = rest && now.Running == nil
+	}
+	return rest
+}
+
 // wholeTexts compares the text of each reader with that of its run in the log.
 func (l *live) wholeTexts() {
 	l.t.Helper()
 	for c, records := range readStored(l.t, l.p.dir, l.chats...) {
-		text := map[string]string{}
+		text, erased := map[string]string{}, map[string]bool{}
 		for _, r := range records {
+			if r.Kind == (event.Erased{}).Kind() {
+				erased[string(r.Run)] = true
+			}
 			if r.Kind == (event.Delta{}).Kind() {
 				e, err := r.Event()
 				if err != nil {
@@ -356,6 +448,9 @@ func (l *live) wholeTexts() {
 			}
 		}
 		for _, r := range l.readers {
+			if r.lost || erased[r.run.body.Run] {
+				continue
+			}
 			if r.run.body.Chat == string(c) && r.got.text != text[r.run.body.Run] {
 				l.t.Errorf("a reader of %s has %q, the log %q", r.run.body.Run, r.got.text, text[r.run.body.Run])
 			}

@@ -2,14 +2,11 @@ package e2e
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 
 	"verbatim/internal/event"
 	"verbatim/internal/id"
-	"verbatim/internal/transcript"
 	"verbatim/internal/turnlog"
 )
 
@@ -20,11 +17,13 @@ type memDisk struct {
 	mu      sync.Mutex
 	start   int64
 	records map[id.Conversation][]event.Record
-	runs    map[id.Run]turnlog.RunInfo
+	// waited are the facts of queues, which an erasure takes the text of and
+	// not what they say of their runs.
+	waited map[id.Conversation]map[int64]event.Queue
 }
 
 func newMemDisk() *memDisk {
-	return &memDisk{records: map[id.Conversation][]event.Record{}, runs: map[id.Run]turnlog.RunInfo{}}
+	return &memDisk{records: map[id.Conversation][]event.Record{}, waited: map[id.Conversation]map[int64]event.Queue{}}
 }
 
 // open returns a store over the disk; stores that were opened before can write
@@ -44,12 +43,12 @@ type memStore struct {
 
 var _ turnlog.Store = (*memStore)(nil)
 
-func (s *memStore) Epoch() id.Epoch              { return "memory" }
-func (s *memStore) Start() int64                 { return s.start }
-func (s *memStore) Upkeep(context.Context) error { return nil }
-func (s *memStore) MakeRoom() bool               { return false }
-func (s *memStore) HasRoom() bool                { return true }
-func (s *memStore) Close() error                 { return nil }
+func (s *memStore) Epoch() id.Epoch                      { return "memory" }
+func (s *memStore) Start() int64                         { return s.start }
+func (s *memStore) Upkeep(context.Context) (bool, error) { return false, nil }
+func (s *memStore) MakeRoom() bool                       { return false }
+func (s *memStore) HasRoom() bool                        { return true }
+func (s *memStore) Close() error                         { return nil }
 
 func (s *memStore) Commit(_ context.Context, groups []turnlog.Group) []error {
 	s.disk.mu.Lock()
@@ -72,21 +71,20 @@ func (d *memDisk) add(r event.Record) {
 		Kind: r.Kind, Body: bytes.Clone(r.Body),
 	}
 	d.records[r.Conversation] = append(d.records[r.Conversation], stored)
-	info, known := d.runs[r.Run]
-	e, err := stored.Event()
+	if q, ok := mustEvent(stored).(event.Queue); ok {
+		if d.waited[r.Conversation] == nil {
+			d.waited[r.Conversation] = map[int64]event.Queue{}
+		}
+		d.waited[r.Conversation][r.Seq] = event.Queue{Op: q.Op, Run: q.Run, Request: q.Request}
+	}
+}
+
+func mustEvent(r event.Record) event.Event {
+	e, err := r.Event()
 	if err != nil {
 		panic(err) // the log has just encoded it
 	}
-	spec, _ := event.Lookup(r.Kind)
-	switch start, ok := e.(event.Start); {
-	case ok && !known:
-		d.runs[r.Run] = turnlog.RunInfo{
-			Run: r.Run, Conversation: r.Conversation, Message: r.Message, Request: start.Request, First: r.Seq,
-		}
-	case spec.Terminal:
-		info.Last = r.Seq
-		d.runs[r.Run] = info
-	}
+	return e
 }
 
 func (s *memStore) Head(_ context.Context, c id.Conversation) (int64, error) {
@@ -112,52 +110,4 @@ func (s *memStore) Read(_ context.Context, c id.Conversation, after int64, limit
 		out = append(out, r)
 	}
 	return out, nil
-}
-
-func (s *memStore) Run(_ context.Context, r id.Run) (turnlog.RunInfo, error) {
-	s.disk.mu.Lock()
-	defer s.disk.mu.Unlock()
-	info, ok := s.disk.runs[r]
-	if !ok {
-		return info, turnlog.ErrNoRun
-	}
-	return info, nil
-}
-
-func (s *memStore) Unfinished(context.Context) ([]turnlog.RunInfo, error) {
-	s.disk.mu.Lock()
-	defer s.disk.mu.Unlock()
-	var out []turnlog.RunInfo
-	for _, info := range s.disk.runs {
-		if info.Last == 0 {
-			out = append(out, info)
-		}
-	}
-	slices.SortFunc(out, func(a, b turnlog.RunInfo) int {
-		return cmp.Or(cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(a.First, b.First))
-	})
-	return out, nil
-}
-
-func (s *memStore) Conversations(_ context.Context, limit int) ([]turnlog.ConversationInfo, error) {
-	s.disk.mu.Lock()
-	defer s.disk.mu.Unlock()
-	var out []turnlog.ConversationInfo
-	for c, records := range s.disk.records {
-		state := transcript.Conversation{ID: c}
-		for _, r := range records {
-			if err := state.Apply(r); err != nil {
-				return nil, err
-			}
-		}
-		if rows := len(state.Rows()); rows > 0 {
-			out = append(out, turnlog.ConversationInfo{
-				Conversation: c, Title: state.Title, Project: state.Project, Rows: rows, Updated: state.Updated.UnixMilli(),
-			})
-		}
-	}
-	slices.SortFunc(out, func(a, b turnlog.ConversationInfo) int {
-		return cmp.Or(cmp.Compare(b.Updated, a.Updated), cmp.Compare(a.Conversation, b.Conversation))
-	})
-	return out[:min(limit, len(out))], nil
 }

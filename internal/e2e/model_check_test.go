@@ -90,7 +90,7 @@ func (s *schedule) check() error {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 	}
-	return nil
+	return s.checkTools()
 }
 
 // checkAll is check for every conversation and every reader: after a restart
@@ -106,7 +106,7 @@ func (s *schedule) checkAll() error {
 			return fmt.Errorf("%s: a reader: %w", f.chat, err)
 		}
 	}
-	return nil
+	return s.checkErasures()
 }
 
 func (s *schedule) checkChat(c id.Conversation) error {
@@ -124,52 +124,91 @@ func (s *schedule) checkChat(c id.Conversation) error {
 	return s.checkRuns(c, records)
 }
 
-// isPrefix reports a difference between what someone has read and the log.
+// isPrefix reports a difference between what someone has read and the log. What
+// was erased since has left a tombstone.
 func isPrefix(read, log []event.Record) error {
 	if len(read) > len(log) {
 		return fmt.Errorf("%d records were read, the log has %d", len(read), len(log))
 	}
 	for i, r := range read {
-		if l := log[i]; r.Seq != l.Seq || r.Kind != l.Kind || r.Run != l.Run || !bytes.Equal(r.Body, l.Body) {
+		l := log[i]
+		if stone, ok := mustEvent(l).(event.Erased); ok && l.Kind != r.Kind {
+			if stone.Was != r.Kind || stone.Bytes != int64(len(r.Body)) || l.Seq != r.Seq || l.Run != r.Run || !l.At.Equal(r.At) {
+				return fmt.Errorf("record %d was %s of %d bytes, its tombstone says %s", r.Seq, r.Kind, len(r.Body), l.Body)
+			}
+			continue
+		}
+		if l.Seq != r.Seq || l.Kind != r.Kind || l.Run != r.Run || !bytes.Equal(l.Body, r.Body) {
 			return fmt.Errorf("record %d was read as %s %s, the log has %s %s", r.Seq, r.Kind, r.Body, l.Kind, l.Body)
 		}
 	}
 	return nil
 }
 
+// heard is what the log has of a run.
+type heard struct {
+	text                   string
+	started, ended, erased bool
+}
+
+// hear collects the runs of a conversation.
+func hear(records []event.Record) map[id.Run]heard {
+	runs := map[id.Run]heard{}
+	for _, r := range records {
+		if r.Run == "" {
+			continue
+		}
+		run := runs[r.Run]
+		switch e := mustEvent(r).(type) {
+		case event.Delta:
+			run.text += e.Text
+		case event.Start:
+			run.text, run.started = "", true
+		case event.End, event.Error, event.Cancelled:
+			run.ended = true
+		case event.Erased:
+			run.erased = true
+		}
+		runs[r.Run] = run
+	}
+	return runs
+}
+
 // checkRuns compares each run that was taken with what the model said.
 func (s *schedule) checkRuns(c id.Conversation, records []event.Record) error {
-	text := map[id.Run]string{}
-	ended := map[id.Run]bool{}
-	for _, r := range records {
-		e, err := r.Event()
-		if err != nil {
-			return err
-		}
-		switch e := e.(type) {
-		case event.Delta:
-			text[r.Run] += e.Text
-		case event.Start:
-			text[r.Run] = ""
-		case event.End, event.Error, event.Cancelled:
-			ended[r.Run] = true
-		}
-	}
+	runs := hear(records)
 	for _, q := range s.asked {
 		if q.send.Conversation != c {
 			continue
 		}
-		stored := text[q.send.Run]
-		if _, ok := text[q.send.Run]; !ok {
-			return fmt.Errorf("run %s was taken and is not in the log", q.send.Run)
+		info, err := s.engine.log.Run(context.Background(), q.send.Run)
+		if err != nil {
+			return fmt.Errorf("run %s was taken: %w", q.send.Run, err)
 		}
-		q.ended = ended[q.send.Run]
-		if !strings.HasPrefix(q.said, stored) {
-			return fmt.Errorf("run %s: stored %q, the model said %q", q.send.Run, stored, q.said)
+		run := runs[q.send.Run]
+		switch {
+		case run.erased:
+			q.ended, q.erased = true, true
+		case info.First == 0 && (run.started || q.said != ""):
+			return fmt.Errorf("run %s waits or was taken out, and %q was said", q.send.Run, q.said)
+		case info.First == 0:
+			q.ended = info.Dropped > 0
+		default:
+			q.ended = run.ended
+			if err := q.compare(run.text); err != nil {
+				return err
+			}
 		}
-		if q.whole && q.ended && stored != q.said {
-			return fmt.Errorf("run %s: only %q is stored of %q", q.send.Run, stored, q.said)
-		}
+	}
+	return nil
+}
+
+func (q *request) compare(stored string) error {
+	switch {
+	case !strings.HasPrefix(q.said, stored):
+		return fmt.Errorf("run %s: stored %q, the model said %q", q.send.Run, stored, q.said)
+	case q.whole && q.ended && stored != q.said:
+		return fmt.Errorf("run %s: only %q is stored of %q", q.send.Run, stored, q.said)
 	}
 	return nil
 }
@@ -208,6 +247,9 @@ func (s *schedule) leftOver() (map[id.Run]bool, error) {
 func (s *schedule) checkIndex(c id.Conversation, state *transcript.Conversation, left map[id.Run]bool) error {
 	open := false
 	for _, turn := range state.Turns {
+		if turn.User.Message == "" {
+			continue // erased: the fold has only what is left of its runs
+		}
 		for _, run := range turn.Runs {
 			info, err := s.engine.log.Run(context.Background(), run.ID)
 			if err != nil || info.First != run.First || info.Last != run.Terminal || info.Conversation != c {
@@ -264,7 +306,7 @@ func outline(state *transcript.Conversation) string {
 }
 
 func (s *schedule) checkList(c id.Conversation, state *transcript.Conversation) error {
-	list, err := s.engine.log.Conversations(context.Background(), 1000)
+	list, err := s.engine.log.Conversations(context.Background(), turnlog.Query{})
 	if err != nil {
 		return err
 	}
@@ -275,6 +317,8 @@ func (s *schedule) checkList(c id.Conversation, state *transcript.Conversation) 
 		return nil
 	case i < 0:
 		return fmt.Errorf("%s has %d rows and is not in the list", c, rows)
+	case list[i].Queued != len(state.Queue):
+		return fmt.Errorf("%s is in the list with %d messages that wait; the fold has %d", c, list[i].Queued, len(state.Queue))
 	case list[i].Rows != rows || list[i].Title != state.Title:
 		return fmt.Errorf("%s is in the list with %d rows, title %q; the fold has %d, %q", c, list[i].Rows, list[i].Title, rows, state.Title)
 	}
@@ -292,9 +336,6 @@ func (s *schedule) checkRecovery(left map[id.Run]bool) error {
 		}
 		if again {
 			q.said, q.whole = "", true
-			if err := s.engine.settle(q.send.Run, q.send.Conversation, q.prompt, nil); err != nil {
-				return err
-			}
 			if s.engine.answering(q.prompt) == nil {
 				return fmt.Errorf("run %s was not begun again", q.send.Run)
 			}
@@ -319,7 +360,7 @@ func (s *schedule) checkAtRest() error {
 		if err != nil && !errors.Is(err, turnlog.ErrNoRun) {
 			return fmt.Errorf("cancel at the end: %w", err)
 		}
-		if err := s.engine.settle(q.send.Run, q.send.Conversation, "", nil); err != nil {
+		if err := s.settle(); err != nil {
 			return err
 		}
 	}
@@ -330,5 +371,8 @@ func (s *schedule) checkAtRest() error {
 	if len(left) > 0 {
 		return fmt.Errorf("runs are left without a terminal: %v", left)
 	}
-	return s.checkAll()
+	if pending := s.engine.desk.Pending(); len(pending) > 0 {
+		return fmt.Errorf("requests are left that nobody waits for: %v", pending)
+	}
+	return errors.Join(s.checkAll(), s.checkCopies())
 }

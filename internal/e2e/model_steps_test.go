@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"testing/synctest"
+	"time"
 
+	"verbatim/internal/approval"
 	"verbatim/internal/chat"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
@@ -15,42 +18,57 @@ import (
 
 // step makes one random step.
 func (s *schedule) step() error {
-	switch n := s.random.IntN(100); {
-	case n < 50:
-		return s.say()
-	case n < 65:
-		return s.send(s.newMessage())
-	case n < 70:
-		return s.send(s.again())
-	case n < 75:
-		return s.repeat()
-	case n < 80:
-		return s.cancel()
-	case n < 82:
-		c := s.anyChat()
-		s.note("delete %s", c)
-		return s.allow(s.engine.chat.Delete(context.Background(), c, event.Via{Surface: "test"}), chat.Missing)
-	case n < 84:
-		c := s.anyChat()
-		s.note("rename %s", c)
-		return s.allow(s.engine.chat.Rename(context.Background(), c, fmt.Sprint("Title ", s.random.IntN(10))), chat.Missing)
-	case n < 92:
-		return s.follow()
-	case n < 95:
-		return s.fault()
-	case n < 98:
-		s.note("crash")
-		return s.restart(s.engine.crash)
-	case n < 99:
-		s.note("crash after the next commit")
-		s.engine.store.diesAfter.Store(true)
-		if err := s.say(); err != nil {
-			return err
-		}
-		return s.restart(s.engine.crash)
+	steps := []struct {
+		weight int
+		do     func() error
+	}{
+		{40, s.say}, {12, func() error { return s.send(s.newMessage()) }}, {4, func() error { return s.send(s.again()) }},
+		{3, s.repeat}, {4, s.cancel}, {8, s.decide}, {2, s.decideLate}, {6, s.endTool},
+		{2, s.editQueued}, {2, s.removeQueued}, {2, s.resume},
+		{2, s.fork}, {1, s.editAndSend}, {3, s.chooseVersion},
+		{1, s.deleteChat}, {3, s.deleteMessage}, {3, s.undo}, {2, s.rename},
+		{6, s.follow}, {2, s.fault}, {2, s.crash}, {1, s.crashAfterCommit}, {1, s.stopAndStart}, {2, s.wait},
 	}
+	total := 0
+	for _, step := range steps {
+		total += step.weight
+	}
+	n := s.random.IntN(total)
+	for _, step := range steps {
+		if n -= step.weight; n < 0 {
+			return step.do()
+		}
+	}
+	panic("unreachable")
+}
+
+func (s *schedule) crash() error {
+	s.note("crash")
+	return s.restart(s.engine.crash)
+}
+
+func (s *schedule) crashAfterCommit() error {
+	s.note("crash after the next commit")
+	s.engine.store.diesAfter.Store(true)
+	if err := s.say(); err != nil {
+		return err
+	}
+	return s.restart(s.engine.crash)
+}
+
+func (s *schedule) stopAndStart() error {
 	s.note("restart")
 	return s.restart(s.engine.stop)
+}
+
+// wait lets time pass: enough for an erasure, or for a request for approval to
+// expire too.
+func (s *schedule) wait() error {
+	long := []time.Duration{chat.UndoTime + time.Second, approval.DefaultTimeout + time.Second}[s.random.IntN(2)]
+	s.note("wait %v", long)
+	time.Sleep(long)
+	synctest.Wait()
+	return s.checkAll()
 }
 
 func (s *schedule) anyChat() id.Conversation { return s.chats[s.random.IntN(len(s.chats))] }
@@ -68,25 +86,33 @@ func (s *schedule) newMessage() chat.SendRequest {
 func (s *schedule) again() chat.SendRequest {
 	r := s.newMessage()
 	row := s.random.IntN(6)
-	r.Prompt, r.RegenerateOf = "", &row
+	r.Prompt, r.Regenerate = "", &chat.Target{Index: row}
+	// In a fork the same question may be answered elsewhere at the same time,
+	// and the model knows runs by their questions.
+	r.Conversation = s.chats[s.random.IntN(len(s.chats)-len(s.forks))]
 	return r
 }
 
 // send sends a request; when it is taken the model is waited for.
 func (s *schedule) send(r chat.SendRequest) error {
-	s.note("send %s to %s, row %v", r.Run, r.Conversation, r.RegenerateOf != nil)
+	s.note("send %s to %s, row %v", r.Run, r.Conversation, r.Regenerate != nil)
 	_, err := s.engine.chat.Send(context.Background(), r)
 	if err != nil {
-		return s.allow(err, chat.Conflict, chat.Missing, chat.Invalid, chat.Full)
+		return s.allow(err, chat.Conflict, chat.Missing, chat.Invalid, chat.Full, chat.TooMany)
 	}
+	return s.taken(r)
+}
+
+// taken notes a request that was taken.
+func (s *schedule) taken(r chat.SendRequest) (err error) {
 	q := &request{send: r, prompt: r.Prompt, whole: true}
-	if r.RegenerateOf != nil {
+	if r.Regenerate != nil {
 		if q.prompt, err = s.promptOf(r.Conversation, r.Run); err != nil {
 			return err
 		}
 	}
 	s.asked = append(s.asked, q)
-	return s.engine.settle(r.Run, r.Conversation, q.prompt, nil)
+	return nil
 }
 
 // allow passes a refusal of the codes that a careless client may get, and an
@@ -124,6 +150,11 @@ func (s *schedule) promptOf(c id.Conversation, run id.Run) (string, error) {
 			}
 		}
 	}
+	for _, q := range state.Queue {
+		if turn := state.Turn(q.RegenerateOf); q.Run == run && turn != nil {
+			return turn.User.Text, nil
+		}
+	}
 	return "", fmt.Errorf("run %s has no turn", run)
 }
 
@@ -135,7 +166,8 @@ func (s *schedule) repeat() error {
 	}
 	q := s.asked[s.random.IntN(len(s.asked))]
 	r := q.send
-	other := s.random.IntN(3) == 0
+	// The words of a question that is answered again are not part of the request.
+	other := r.Regenerate == nil && s.random.IntN(3) == 0
 	if other {
 		r.Prompt += " And?"
 	}
@@ -147,8 +179,11 @@ func (s *schedule) repeat() error {
 		return nil
 	case other:
 		return fmt.Errorf("run %s taken with another body: %v", r.Run, err)
+	case errors.As(err, &refused) && (refused.Code == chat.Missing || q.erased && refused.Code == chat.Mismatch):
+		s.note("  its message was deleted")
+		return nil
 	case err != nil:
-		return fmt.Errorf("repeat: %w", err)
+		return s.allow(err)
 	case info.Run != r.Run || info.Conversation != r.Conversation:
 		return fmt.Errorf("repeat of %s gave %+v", r.Run, info)
 	}
@@ -170,10 +205,7 @@ func (s *schedule) cancel() error {
 		}
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("cancel: %w", err)
-	}
-	return s.engine.settle(run, q.send.Conversation, q.prompt, s.engine.answering(q.prompt))
+	return s.allow(err)
 }
 
 var errDisk = errors.New("the disk has a bad day")
@@ -186,6 +218,7 @@ func (s *schedule) fault() error {
 	times := 1 + s.random.IntN(10)/9 // closing the run then fails too
 	s.note("the next %d commits fail: %v", times, err)
 	s.engine.store.failNext(err, times)
+	s.failing = true
 	for _, q := range s.asked {
 		q.whole = q.whole && q.ended
 	}
@@ -196,7 +229,7 @@ func (s *schedule) fault() error {
 func (s *schedule) say() error {
 	var talking []*request
 	for _, q := range s.asked {
-		if s.engine.answering(q.prompt) != nil && !q.ended {
+		if s.engine.answering(q.prompt) != nil && s.runs(q) {
 			talking = append(talking, q)
 		}
 	}
@@ -215,11 +248,18 @@ func (s *schedule) say() error {
 			return nil
 		}
 		q.said += p.chunk.Text
-		if p.err != nil || p.chunk.Finish != nil {
-			return s.engine.settle(q.send.Run, q.send.Conversation, q.prompt, a)
+		if p.last() {
+			return nil
 		}
 	}
 	return nil
+}
+
+// runs reports whether a request's run is the one under way. What is said to a
+// question may be said to one of several runs of it.
+func (s *schedule) runs(q *request) bool {
+	info, err := s.engine.log.Run(context.Background(), q.send.Run)
+	return err == nil && info.First > 0 && info.Last == 0
 }
 
 func describe(p piece) string {
@@ -249,12 +289,26 @@ func (s *schedule) piece() piece {
 	case n < 70:
 		return piece{chunk: llm.Chunk{Reasoning: text}}
 	case n < 80:
-		f := &llm.ToolFragment{Index: s.random.IntN(2), Name: "tool", ID: "x", Args: []string{`{"a":1}`, `{`, ""}[s.random.IntN(3)]}
-		return piece{chunk: llm.Chunk{Tool: f}}
+		return piece{chunk: llm.Chunk{Tool: s.fragment()}}
 	case n < 85:
 		return piece{chunk: llm.Chunk{Usage: &llm.Usage{Input: 3, Output: 4}}}
 	case n < 96:
 		return piece{chunk: llm.Chunk{Finish: &llm.Finish{Reason: event.FinishStop}}}
 	}
 	return piece{err: &llm.Failure{Kind: event.ErrorRateLimit, Message: "Slow down.", Retryable: true}}
+}
+
+// fragment is a call, mostly of one that can run.
+func (s *schedule) fragment() *llm.ToolFragment {
+	args := []string{s.args(), s.args(), s.args(), `{`, ""}
+	return &llm.ToolFragment{
+		Index: s.random.IntN(3), ID: "x",
+		Name: []string{"look", "act", "act", "tool"}[s.random.IntN(4)], Args: args[s.random.IntN(len(args))],
+	}
+}
+
+// args are the arguments of a call that no other has.
+func (s *schedule) args() string {
+	s.calls++
+	return fmt.Sprintf(`{"n":%d}`, s.number*10_000+s.calls)
 }

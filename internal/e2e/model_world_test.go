@@ -3,12 +3,14 @@ package e2e
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"verbatim/internal/approval"
+	"verbatim/internal/blob"
 	"verbatim/internal/chat"
 	"verbatim/internal/id"
 	"verbatim/internal/llm"
@@ -16,42 +18,72 @@ import (
 	"verbatim/internal/turnlog"
 )
 
-// engine is the program without its doors: store, log and chat in this process,
-// asked by the test and answered by a model that the test is too. It can crash.
+// engine is the program without its doors: store, log, tools, approvals and chat
+// in this process, asked by the test and answered by a model that the test is
+// too. It can crash.
 type engine struct {
-	reopen func() (turnlog.Store, error)
-	store  *weakStore
-	log    *turnlog.Log
-	chat   *chat.Service
+	place place
+	now   func() time.Time
+	store *weakStore
+	log   *turnlog.Log
+	desk  *approval.Desk
+	tools *actors
+	chat  *chat.Service
 
 	mu      sync.Mutex
 	answers map[string]*answer // by prompt: what the model is saying now
-	changed chan struct{}      // the model was asked, or has been left
 }
 
-// onDisk opens the store that the program uses.
-func onDisk(dir string) func() (turnlog.Store, error) {
-	return func() (turnlog.Store, error) { return store.Open(dir, store.Options{BallastBytes: -1}) }
+// place is where engines keep things, one after another.
+type place struct {
+	open  func() (turnlog.Store, error)
+	blobs chat.Blobs
+	rules approval.RuleStore // nil for those of the store
 }
 
-// inMemory opens a store that is fast.
-func inMemory() func() (turnlog.Store, error) {
+// onDisk is the place that the program uses.
+func onDisk(dir string) (place, error) {
+	blobs, err := blob.Open(filepath.Join(dir, "blobs"))
+	open := func() (turnlog.Store, error) { return store.Open(dir, store.Options{BallastBytes: -1}) }
+	return place{open: open, blobs: blobs}, err
+}
+
+// inMemory is a place that is fast.
+func inMemory() (place, error) {
 	disk := newMemDisk()
-	return func() (turnlog.Store, error) { return disk.open(), nil }
+	return place{open: func() (turnlog.Store, error) { return disk.open(), nil }, rules: noRules{}}, nil
 }
 
-// openEngine starts an engine on what open opens, as a process would.
-func openEngine(open func() (turnlog.Store, error)) (*engine, error) {
-	db, err := open()
+// noRules is where no rule is kept: a person is asked each time.
+type noRules struct{}
+
+func (noRules) Rules(context.Context) ([]approval.Rule, error) { return nil, nil }
+func (noRules) AddRule(context.Context, approval.Rule) error   { return nil }
+func (noRules) RemoveRule(context.Context, string) error       { return approval.ErrNoRule }
+
+// openEngine starts an engine in a place, as a process would.
+func openEngine(p place) (*engine, error) { return openEngineAt(p, nil) }
+
+// openEngineAt is openEngine for a process with another clock.
+func openEngineAt(p place, now func() time.Time) (*engine, error) {
+	db, err := p.open()
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{reopen: open, answers: map[string]*answer{}, changed: make(chan struct{}, 1)}
-	e.store = &weakStore{Store: db, died: e.signal}
-	e.log = turnlog.New(e.store, turnlog.Options{})
+	e := &engine{place: p, now: now, answers: map[string]*answer{}, tools: newActors()}
+	e.store = &weakStore{Store: db}
+	e.log = turnlog.New(e.store, turnlog.Options{Now: now})
+	rules := p.rules
+	if rules == nil {
+		rules = db.(approval.RuleStore)
+	}
+	e.desk = approval.New(approval.Options{
+		Store: e.log, Rules: rules, Now: now,
+		Policy: func(context.Context) (approval.Mode, time.Duration) { return approval.ModeSmart, 0 },
+	})
 	e.chat = chat.New(chat.Options{
-		Log: e.log,
-		Choose: func(context.Context) (chat.Choice, error) {
+		Log: e.log, Blobs: p.blobs, Tools: e.tools, Approvals: e.desk, Now: now,
+		Choose: func(context.Context, chat.Want) (chat.Choice, error) {
 			return chat.Choice{Model: e, Name: "test/model", Request: llm.Request{Model: "model"}}, nil
 		},
 	})
@@ -79,7 +111,6 @@ func (e *engine) stop() error {
 type weakStore struct {
 	turnlog.Store
 
-	died func() // called when the process has died of diesAfter
 	dead atomic.Bool
 	// diesAfter: the process dies when the next commit is on disk and before
 	// anyone hears of it.
@@ -117,15 +148,34 @@ func (s *weakStore) Commit(ctx context.Context, groups []turnlog.Group) []error 
 	errs := s.Store.Commit(ctx, groups)
 	if s.diesAfter.Load() {
 		s.dead.Store(true)
-		s.died()
 		return all(groups, turnlog.ErrFenced)
 	}
 	return errs
 }
 
-func (s *weakStore) Upkeep(ctx context.Context) error {
+func (s *weakStore) Erase(ctx context.Context, c id.Conversation, e turnlog.Erasure) ([]string, error) {
 	if s.dead.Load() {
-		return nil
+		return nil, turnlog.ErrFenced
+	}
+	if err := s.failure(); err != nil {
+		return nil, err
+	}
+	return s.Store.Erase(ctx, c, e)
+}
+
+func (s *weakStore) Import(ctx context.Context, g turnlog.Group) error {
+	if s.dead.Load() {
+		return turnlog.ErrFenced
+	}
+	if err := s.failure(); err != nil {
+		return err
+	}
+	return s.Store.Import(ctx, g)
+}
+
+func (s *weakStore) Upkeep(ctx context.Context) (more bool, err error) {
+	if s.dead.Load() {
+		return false, nil
 	}
 	return s.Store.Upkeep(ctx)
 }
@@ -150,6 +200,9 @@ type piece struct {
 	err   error
 }
 
+// last reports whether nothing follows the piece in its round.
+func (p piece) last() bool { return p.err != nil || p.chunk.Finish != nil }
+
 // Stream is the model: it says what the test gives it.
 func (e *engine) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
@@ -158,7 +211,6 @@ func (e *engine) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 		e.mu.Lock()
 		e.answers[prompt] = a
 		e.mu.Unlock()
-		e.signal()
 		defer func() {
 			e.mu.Lock()
 			if e.answers[prompt] == a {
@@ -166,7 +218,6 @@ func (e *engine) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 			}
 			e.mu.Unlock()
 			close(a.gone)
-			e.signal()
 		}()
 		a.play(ctx, yield)
 	}
@@ -176,7 +227,7 @@ func (a *answer) play(ctx context.Context, yield func(llm.Chunk, error) bool) {
 	for {
 		select {
 		case p := <-a.next:
-			if !yield(p.chunk, p.err) || p.err != nil || p.chunk.Finish != nil {
+			if !yield(p.chunk, p.err) || p.last() {
 				return
 			}
 		case <-ctx.Done():
@@ -195,13 +246,6 @@ func lastPrompt(req llm.Request) string {
 	return ""
 }
 
-func (e *engine) signal() {
-	select {
-	case e.changed <- struct{}{}:
-	default:
-	}
-}
-
 // answering returns what the model says to a prompt, nil when it says nothing.
 func (e *engine) answering(prompt string) *answer {
 	e.mu.Lock()
@@ -216,37 +260,5 @@ func (a *answer) give(p piece) bool {
 		return true
 	case <-a.gone:
 		return false
-	}
-}
-
-var errStuck = errors.New("stuck")
-
-// settle waits until a run has ended, or its model is asked for the round after
-// old (nil for any).
-func (e *engine) settle(run id.Run, c id.Conversation, prompt string, old *answer) error {
-	w := e.log.Watch(c)
-	defer w.Close()
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	for {
-		if a := e.answering(prompt); a != nil && a != old {
-			return nil
-		}
-		info, err := e.log.Run(context.Background(), run)
-		if errors.Is(err, turnlog.ErrClosed) || e.store.dead.Load() {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("look up run %s: %w", run, err)
-		}
-		if info.Last > 0 {
-			return nil
-		}
-		select {
-		case <-w.C:
-		case <-e.changed:
-		case <-limit.C:
-			return fmt.Errorf("run %s neither ends nor asks its model: %w", run, errStuck)
-		}
 	}
 }

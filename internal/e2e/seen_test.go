@@ -39,7 +39,7 @@ func (s *seen) add(f frame) error {
 		return fmt.Errorf("%s after the terminal", f.Name)
 	case len(s.frames) > 0 && c.Seq <= s.last:
 		return fmt.Errorf("%s has seq %d after %d", f.Name, c.Seq, s.last)
-	case len(s.frames) == 0 && f.Name != "start":
+	case len(s.frames) == 0 && f.Name != "start" && f.Name != "cancelled":
 		return fmt.Errorf("the first event is %s", f.Name)
 	case len(s.frames) > 0 && f.Name == "start":
 		return errors.New("a second start")

@@ -35,6 +35,12 @@ type fields struct {
 	Reset        bool    `json:"reset"`
 	UserIndex    *int    `json:"user_index"`
 	Seconds      float64 `json:"seconds"`
+	Approval     string  `json:"approval_id"`
+	Call         string  `json:"call_id"`
+	Name         string  `json:"name"`
+	Reason       string  `json:"reason"`
+	OK           bool    `json:"ok"`
+	Output       string  `json:"output"`
 }
 
 func (f frame) terminal() bool {

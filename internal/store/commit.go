@@ -165,6 +165,9 @@ func (d *DB) putFact(c *conversation, run *run, r event.Record) error {
 	if err := d.project(c, run, r, e); err != nil {
 		return err
 	}
+	if d.ballast.lost() {
+		return d.postponeText(c, r, e)
+	}
 	return d.indexText(c, run, r, e)
 }
 

@@ -24,6 +24,9 @@ import (
 // search.Keys), and nothing of its text. secure-delete takes an entry out of
 // the pages it is on, instead of adding that it is gone.
 //
+// unindexed names records whose text is still to be made findable; see
+// postponeText.
+//
 // unlisted holds the keys of documents that are gone and still have entries in
 // words; see sweep.
 const fulltextSchema = `
@@ -42,6 +45,7 @@ CREATE INDEX document_record ON document(conv, seq);
 CREATE VIRTUAL TABLE words USING fts5(keys, content='', columnsize=0, detail=none, tokenize='ascii');
 INSERT INTO words(words, rank) VALUES('secure-delete', 1);
 CREATE TABLE unlisted(id INTEGER PRIMARY KEY, keys BLOB NOT NULL);
+CREATE TABLE unindexed(conv INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(conv, seq)) WITHOUT ROWID;
 `
 
 // document is a row of that table.

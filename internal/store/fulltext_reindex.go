@@ -3,10 +3,6 @@ package store
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/json"
-	"time"
-
-	"verbatim/internal/event"
 )
 
 // reindexText builds what is searched anew from the events, in the open
@@ -17,6 +13,7 @@ func (d *DB) reindexText(ctx context.Context) error {
 	for _, q := range []string{
 		"INSERT INTO words(words) VALUES('delete-all')",
 		"DELETE FROM unlisted",
+		"DELETE FROM unindexed",
 		"DELETE FROM document",
 	} {
 		if err := d.writer.exec(q); err != nil {
@@ -31,7 +28,7 @@ func (d *DB) reindexText(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := d.indexAgain(s); err != nil {
+		if err := d.indexStored(s.conv, s.seq, ""); err != nil {
 			return err
 		}
 	}
@@ -48,26 +45,4 @@ func (d *DB) textSources() (sources []source, err error) {
 	}, `SELECT conv, seq FROM event INDEXED BY event_fact WHERE fact = 1
 		AND kind IN ('user_message', 'tool_result', 'cancelled', 'error', 'end') ORDER BY at, conv, seq`)
 	return sources, err
-}
-
-func (d *DB) indexAgain(s source) error {
-	row, err := d.writer.first("SELECT at, kind, run, body FROM event WHERE conv = ? AND seq = ?", s.conv, s.seq)
-	if err != nil || row == nil {
-		return err
-	}
-	body, _ := row[3].([]byte)
-	r := event.Record{Seq: s.seq, At: time.UnixMilli(asInt(row[0])).UTC(), Kind: kindOf(row[1]), Body: json.RawMessage(body)}
-	e, err := r.Event()
-	if err != nil {
-		return err
-	}
-	var of *run
-	if key := asInt(row[2]); key != 0 {
-		found, err := d.writer.first(selectRun+" WHERE id = ?", key)
-		if err != nil || found == nil {
-			return err
-		}
-		of = runOf(found)
-	}
-	return d.indexText(&conversation{key: s.conv}, of, r, e)
 }

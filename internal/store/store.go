@@ -102,6 +102,8 @@ type DB struct {
 	scrub    atomic.Int32
 	nextPage int64
 	patience int
+	// late tells that records may wait in the table unindexed.
+	late bool
 
 	pool   chan *conn // nil in a slot: not opened yet
 	closed chan struct{}
@@ -230,6 +232,9 @@ func (d *DB) begin() error {
 	}
 	d.start = start
 	if err != nil {
+		return err
+	}
+	if err := d.findLate(); err != nil {
 		return err
 	}
 	return d.findStains()

@@ -23,7 +23,8 @@ const (
 // has reached 12 MiB, or holds erased text, new ones wait until it is moved
 // whole, so that the next commit begins it anew.
 //
-// After an erasure there is more to do, a piece at a time (see tidy).
+// After an erasure there is more to do, a piece at a time (see tidy), and after a
+// full disk (see indexLate).
 func (d *DB) Upkeep(context.Context) (more bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -36,7 +37,11 @@ func (d *DB) Upkeep(context.Context) (more bool, err error) {
 	if more, err = d.tidy(); err != nil {
 		return false, fmt.Errorf("take erased text out of the files: %w", err)
 	}
-	return more, d.moveLog()
+	late, err := d.indexLate()
+	if err != nil {
+		return false, fmt.Errorf("index what was stored while the disk was full: %w", err)
+	}
+	return more || late, d.moveLog()
 }
 
 // moveLog moves the write-ahead log into the database when it is long enough.

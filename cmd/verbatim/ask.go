@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"verbatim/internal/app"
 	"verbatim/internal/client"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
@@ -41,24 +39,9 @@ func (a *askCommand) Run(ctx context.Context, std streams, flags settings) error
 	if err != nil {
 		return err
 	}
-	c, err := app.Connect(ctx, cfg.Data)
-	if err == nil {
-		return a.ask(ctx, std, a.decider(std, c, false), prompt)
-	}
-	if !errors.Is(err, app.ErrNotRunning) {
-		return err
-	}
-	if _, ok := flags["log_level"]; !ok && cfg.From["log_level"] == "" {
-		cfg.LogLevel = "warn"
-	}
-	opt := options(cfg.Config, std)
-	opt.Private = true
-	server := app.New(cfg.Config, opt)
-	if err := server.Start(ctx); err != nil {
-		return err
-	}
-	err = a.ask(ctx, std, a.decider(std, server.Client(), true), prompt)
-	return errors.Join(err, server.Stop(ctx))
+	return withClient(ctx, std, flags, cfg, func(c *client.Client, alone bool) error {
+		return a.ask(ctx, std, a.decider(std, c, alone), prompt)
+	})
 }
 
 func (a *askCommand) decider(std streams, c *client.Client, alone bool) *decider {

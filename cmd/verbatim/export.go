@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"verbatim/internal/app"
 	"verbatim/internal/client"
-	"verbatim/internal/config"
 )
 
 type exportCommand struct {
@@ -27,7 +25,7 @@ func (e *exportCommand) Run(ctx context.Context, std streams, flags settings) er
 	if err != nil {
 		return err
 	}
-	return withClient(ctx, std, flags, cfg, func(c *client.Client) error {
+	return withClient(ctx, std, flags, cfg, func(c *client.Client, _ bool) error {
 		if e.Out == "" {
 			return e.write(ctx, c, std.out)
 		}
@@ -70,27 +68,4 @@ func newFile(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-// withClient speaks to the server that runs over the data directory or, when
-// there is none, to one that runs for as long as do takes and that nobody else
-// can reach.
-func withClient(ctx context.Context, std streams, flags settings, cfg *config.Loaded, do func(*client.Client) error) error {
-	c, err := app.Connect(ctx, cfg.Data)
-	if err == nil {
-		return do(c)
-	}
-	if !errors.Is(err, app.ErrNotRunning) {
-		return err
-	}
-	if _, ok := flags["log_level"]; !ok && cfg.From["log_level"] == "" {
-		cfg.LogLevel = "warn"
-	}
-	opt := options(cfg.Config, std)
-	opt.Private = true
-	server := app.New(cfg.Config, opt)
-	if err := server.Start(ctx); err != nil {
-		return err
-	}
-	return errors.Join(do(server.Client()), server.Stop(ctx))
 }

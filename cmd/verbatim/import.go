@@ -24,7 +24,7 @@ func (i *importCommand) Run(ctx context.Context, std streams, flags settings) er
 	if err != nil {
 		return err
 	}
-	return withClient(ctx, std, flags, cfg, func(c *client.Client) error {
+	return withClient(ctx, std, flags, cfg, func(c *client.Client, _ bool) error {
 		failed := false
 		for _, name := range i.Files {
 			ok, err := importFile(ctx, std, c, name)

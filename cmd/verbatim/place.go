@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"os"
 
 	"verbatim/internal/app"
+	"verbatim/internal/client"
 	"verbatim/internal/config"
 )
 
@@ -41,4 +44,27 @@ func newLogger(c config.Config, std streams) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(std.err, o))
 	}
 	return slog.New(slog.NewTextHandler(std.err, o))
+}
+
+// withClient speaks to the server that runs over the data directory or, when
+// there is none, to one that runs for as long as do takes and that nobody else
+// can reach, which alone tells.
+func withClient(ctx context.Context, std streams, flags settings, cfg *config.Loaded, do func(c *client.Client, alone bool) error) error {
+	c, err := app.Connect(ctx, cfg.Data)
+	if err == nil {
+		return do(c, false)
+	}
+	if !errors.Is(err, app.ErrNotRunning) {
+		return err
+	}
+	if _, ok := flags["log_level"]; !ok && cfg.From["log_level"] == "" {
+		cfg.LogLevel = "warn"
+	}
+	opt := options(cfg.Config, std)
+	opt.Private = true
+	server := app.New(cfg.Config, opt)
+	if err := server.Start(ctx); err != nil {
+		return err
+	}
+	return errors.Join(do(server.Client(), true), server.Stop(ctx))
 }

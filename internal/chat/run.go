@@ -27,18 +27,6 @@ type job struct {
 // launch lets a run go whose start is durable. The lane's turn is held.
 func (s *Service) launch(l *lane, a *active, info turnlog.RunInfo, j job) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	model := j.choice.Model
-	if j.failure != nil {
-		model = broken{j.failure}
-	}
-	work := agent.Job{
-		Conversation: info.Conversation, Run: info.Run, Message: info.Message,
-		Model: model, ModelName: j.choice.Name, Request: j.choice.Request,
-		Closing: func() { close(a.closing) },
-	}
-	if !j.noTools {
-		work.Tools = s.opt.Tools
-	}
 	s.mu.Lock()
 	s.all.Add(1)
 	a.cancel, a.info = cancel, info
@@ -51,22 +39,43 @@ func (s *Service) launch(l *lane, a *active, info turnlog.RunInfo, j job) {
 	go func() {
 		defer s.all.Done()
 		defer cancel(nil)
-		terminal, err := s.agent.Do(ctx, work)
-		if err != nil {
-			terminal = s.closeRefused(a, info, err)
-		}
-		more := s.ended(l, a, terminal)
-		close(a.done)
-		if s.opt.Ended != nil && terminal != nil {
-			s.opt.Ended(terminal)
-		}
-		if more {
-			s.next(info.Conversation)
-		}
-		if _, complete := terminal.(event.End); complete {
-			s.autoTitle(info, j.choice)
-		}
+		s.perform(ctx, l, a, info, j)
 	}()
+}
+
+// perform is a run's goroutine: it runs the agent, then what is due after it.
+func (s *Service) perform(ctx context.Context, l *lane, a *active, info turnlog.RunInfo, j job) {
+	terminal, err := s.agent.Do(ctx, s.work(a, info, j))
+	if err != nil {
+		terminal = s.closeRefused(a, info, err)
+	}
+	more := s.ended(l, a, terminal)
+	close(a.done)
+	if s.opt.Ended != nil && terminal != nil {
+		s.opt.Ended(terminal)
+	}
+	if more {
+		s.next(info.Conversation)
+	}
+	if _, complete := terminal.(event.End); complete {
+		s.autoTitle(info, j.choice)
+	}
+}
+
+// work is what the agent is told of a run.
+func (s *Service) work(a *active, info turnlog.RunInfo, j job) agent.Job {
+	work := agent.Job{
+		Conversation: info.Conversation, Run: info.Run, Message: info.Message,
+		Model: j.choice.Model, ModelName: j.choice.Name, Request: j.choice.Request,
+		Closing: func() { close(a.closing) },
+	}
+	if j.failure != nil {
+		work.Model = broken{j.failure}
+	}
+	if !j.noTools {
+		work.Tools = s.opt.Tools
+	}
+	return work
 }
 
 // ended gives up the claims of a run that is over, and reports whether the next

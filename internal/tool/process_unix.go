@@ -13,7 +13,11 @@ import (
 
 const shellName = "/bin/sh"
 
-func shell(line string) *exec.Cmd { return exec.Command("/bin/sh", "-c", line) }
+// gate holds the command back until it is told to go on, which is when its keeper
+// knows its group; when Verbatim is gone before, it never runs.
+const gate = `read -r go <&3 || exit 0; exec 3<&-; exec /bin/sh -c "$1"`
+
+func shell(line string) *exec.Cmd { return exec.Command("/bin/sh", "-c", gate, "sh", line) }
 
 // processes is what a command has started: a process group, and on Linux what
 // has left it.
@@ -34,6 +38,14 @@ func startProcesses(cmd *exec.Cmd, mark string) (*processes, error) {
 	if err != nil {
 		return nil, err
 	}
+	held, word, err := os.Pipe()
+	if err != nil {
+		k.close()
+		return nil, err
+	}
+	defer word.Close()
+	defer held.Close()
+	cmd.ExtraFiles = []*os.File{held}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		k.close()
@@ -42,6 +54,8 @@ func startProcesses(cmd *exec.Cmd, mark string) (*processes, error) {
 	p := &processes{group: cmd.Process.Pid, mark: mark, keeper: k}
 	p.born = birth(p.group)
 	k.watch(p.group)
+	// It fails only where the shell is gone, and how that ended is told.
+	_, _ = word.WriteString("go\n")
 	return p, nil
 }
 

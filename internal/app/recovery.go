@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 )
 
 // recovery takes up what the last process left, beside the first requests.
@@ -29,6 +30,8 @@ func (a *App) beginRecovery(context.Context) error {
 			return
 		}
 		a.api.Open()
+		// The start has read far more than what is kept of it.
+		debug.FreeOSMemory()
 	}()
 	return nil
 }

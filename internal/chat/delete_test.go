@@ -453,6 +453,17 @@ func TestForkAtAQuestion(t *testing.T) {
 	}
 	w.wait(info)
 	w.wantRows(string(child), "user: one\ncomplete: re: one\nuser: two\ncomplete: re: two\n")
+	// A copy of such a copy says the same, wherever the bare question stands.
+	bare, err := w.service.Fork(t.Context(), "c", chat.Target{Index: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ask(string(bare), "three")
+	grandchild, err := w.service.Fork(t.Context(), bare, chat.Target{Index: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantRows(string(grandchild), "user: one\ncomplete: re: one\nuser: two\nuser: three\ncomplete: re: three\n")
 }
 
 // What holds a queue may be deleted; the queue waits for a person all the same,

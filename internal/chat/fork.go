@@ -166,6 +166,12 @@ func (f *fork) copy(r event.Record) error {
 			return nil
 		}
 		return f.add(r.At, "", "", e)
+	case event.ForkedFrom:
+		// The source is a copy that ended with a bare question, and says so
+		// behind it.
+		if n := len(f.records); n > 0 && f.records[n-1].Kind == (event.UserMessage{}).Kind() {
+			return f.add(r.At, "", "", e)
+		}
 	case event.VersionActive:
 		run, ok := f.runs[e.Run]
 		if ok && f.copied.Run(run) != nil {

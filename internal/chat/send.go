@@ -265,12 +265,17 @@ func (s *Service) isDeleted(ctx context.Context, info turnlog.RunInfo) (bool, er
 		for _, r := range records {
 			switch r.Kind {
 			case event.MessageDeleted{}.Kind(), event.ConversationDeleted{}.Kind():
+				if info.First == 0 {
+					// It has no turn: it is gone once it is erased, what it
+					// was asked with it.
+					return info.Request == "", nil
+				}
 				state, err := s.facts(ctx, info.Conversation)
 				if err != nil {
 					return false, err
 				}
 				t := turnOf(state, info.Run)
-				return info.First > 0 && (t == nil || t.Deleted), nil
+				return t == nil || t.Deleted, nil
 			}
 			at = r.Seq
 		}

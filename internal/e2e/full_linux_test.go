@@ -81,7 +81,7 @@ func smallDisk(t *testing.T, options string) string {
 // on. Nothing is damaged.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	disk := smallDisk(t, "size=20m")
+	disk := smallDisk(t, "size=40m")
 	pour := say(strings.Repeat("All work and no play. ", 1000))
 	u := newUpstream(t, func(a ask) []step {
 		if a.Prompt != "pour" {
@@ -94,7 +94,7 @@ func TestFullDisk(t *testing.T) {
 		return append(steps, finish("stop"))
 	})
 	filler := filepath.Join(disk, "filler")
-	if err := os.WriteFile(filler, make([]byte, 13<<20), 0o600); err != nil {
+	if err := os.WriteFile(filler, make([]byte, 33<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := newProduct(t, u)

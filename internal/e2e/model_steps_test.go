@@ -175,11 +175,12 @@ func (s *schedule) repeat() error {
 	info, err := s.engine.chat.Send(context.Background(), r)
 	var refused *chat.Error
 	switch {
-	case other && errors.As(err, &refused) && refused.Code == chat.Mismatch:
+	case other && errors.As(err, &refused) && (refused.Code == chat.Mismatch || q.erased && refused.Code == chat.Missing):
+		// What an erased one was asked is not known any more.
 		return nil
 	case other:
 		return fmt.Errorf("run %s taken with another body: %v", r.Run, err)
-	case errors.As(err, &refused) && (refused.Code == chat.Missing || q.erased && refused.Code == chat.Mismatch):
+	case errors.As(err, &refused) && refused.Code == chat.Missing:
 		s.note("  its message was deleted")
 		return nil
 	case err != nil:

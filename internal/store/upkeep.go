@@ -31,6 +31,10 @@ func (d *DB) Upkeep(context.Context) (more bool, err error) {
 	if d.writer == nil {
 		return false, turnlog.ErrClosed
 	}
+	if d.ballast.lost() {
+		// What room the ballast gave is for closing runs.
+		return false, nil
+	}
 	if err := d.move(d.recent.oldest()); err != nil {
 		return false, fmt.Errorf("sort recent records: %w", err)
 	}

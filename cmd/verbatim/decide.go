@@ -99,7 +99,7 @@ func (d *decider) asked(ctx context.Context, raw []byte) {
 		d.say("verbatim: a request for approval can't be read: %v\n", err)
 		return
 	}
-	d.say("\nverbatim: %s (risk %s): %s\n  %s\n", safe(a.Name), safe(a.Risk), safe(a.Reason), shownArgs(a.Args))
+	d.say("\nverbatim: %s (risk %s): %s\n  %s\n", safe(a.Name), safe(a.Risk), safe(a.Reason), clipped(a.Args, maxShownArgs))
 	switch {
 	case d.yes:
 		d.say("verbatim: allowed by --yes\n")
@@ -142,10 +142,11 @@ func safe(text string) string {
 	return strings.Join(strings.FieldsFunc(line, func(r rune) bool { return r == '\n' || r == '\t' }), " ")
 }
 
-func shownArgs(args json.RawMessage) string {
+// clipped shows arguments in a line of at most about limit bytes.
+func clipped(args json.RawMessage, limit int) string {
 	line := safe(string(args))
-	if len(line) > maxShownArgs {
-		return strings.ToValidUTF8(line[:maxShownArgs], "") + fmt.Sprintf(" … and %d bytes more", len(line)-maxShownArgs)
+	if len(line) > limit {
+		return strings.ToValidUTF8(line[:limit], "") + fmt.Sprintf(" … and %d bytes more", len(line)-limit)
 	}
 	return line
 }

@@ -17,7 +17,7 @@ type serveCommand struct {
 
 	Addr           string `placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one. Default: 127.0.0.1:4747."`
 	Model          string `placeholder:"PROVIDER/NAME" help:"The model that answers. Default: the first that is found."`
-	Workspace      string `placeholder:"DIR" help:"The folder that the agent works in. Default: the current one."`
+	Workspace      string `placeholder:"DIR" help:"The folder that the agent works in. Default: the current one, unless it holds the data directory."`
 	InsecureListen bool   `help:"Allow an address beyond loopback without TLS."`
 	TLSCert        string `name:"tls-cert" placeholder:"FILE" help:"Certificate, in PEM form, to serve HTTPS with."`
 	TLSKey         string `name:"tls-key" placeholder:"FILE" help:"Its private key."`

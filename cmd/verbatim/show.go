@@ -35,6 +35,7 @@ type textShower struct {
 	buf           []byte
 	segment       string
 	last          byte // last byte printed, 0 for none
+	ended         bool // a notice has ended the line since
 	thinking      bool
 	outcome       error
 }
@@ -52,7 +53,7 @@ func (s *textShower) event(ctx context.Context, e client.Event) error {
 	case "approval_request":
 		s.decider.asked(ctx, e.Data)
 	case "tool_call":
-		_, err := fmt.Fprintf(s.err, "verbatim: %s %s\n", safe(p.Name), shownArgs(p.Args))
+		_, err := fmt.Fprintf(s.err, "%sverbatim: %s %s\n", s.lineEnd(), safe(p.Name), clipped(p.Args, maxCallArgs))
 		return err
 	case "tool_result":
 		s.decider.settled(e.Data)
@@ -63,6 +64,20 @@ func (s *textShower) event(ctx context.Context, e client.Event) error {
 		s.outcome = errors.New("the answer was cancelled")
 	}
 	return nil
+}
+
+// maxCallArgs is how much of a call's arguments is told as it begins, in bytes; a
+// question shows more.
+const maxCallArgs = 100
+
+// lineEnd ends the line of text that a notice would else go on with: both stand
+// on one screen.
+func (s *textShower) lineEnd() string {
+	if s.last == 0 || s.last == '\n' || s.ended {
+		return ""
+	}
+	s.ended = true
+	return "\n"
 }
 
 // result says how a call ended, in a line; the whole output is in the log.
@@ -92,7 +107,7 @@ func (s *textShower) print() error {
 	if len(s.buf) == 0 {
 		return nil
 	}
-	s.last = s.buf[len(s.buf)-1]
+	s.last, s.ended = s.buf[len(s.buf)-1], false
 	_, err := s.out.Write(s.buf)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"verbatim/internal/approval"
@@ -23,11 +24,14 @@ func (a *App) openWork(context.Context) error {
 		return err
 	}
 	a.blobs = blobs
-	workspace := a.cfg.Workspace
-	if workspace == "" {
-		if workspace, err = os.Getwd(); err != nil {
-			return fmt.Errorf("find the workspace: %w; name a folder with --workspace", err)
+	for _, host := range a.cfg.FetchAllow {
+		if err := netguard.CheckAllow(host); err != nil {
+			return fmt.Errorf("fetch_allow: %w", err)
 		}
+	}
+	workspace, err := a.workspace()
+	if err != nil {
+		return err
 	}
 	a.tools, err = tool.Open(tool.Config{
 		Workspace: workspace,
@@ -42,6 +46,55 @@ func (a *App) openWork(context.Context) error {
 	a.onFailure(a.tools.Close)
 	a.desk = approval.New(approval.Options{Store: a.log, Rules: a.db, Policy: a.policy, Logger: a.opt.Logger})
 	return nil
+}
+
+// workspace returns the folder that the agent works in. The data directory is
+// never inside it: its token and database are not the agent's to read. Where no
+// folder is named and the one that the process was started in holds the data
+// directory, as a home folder does, the agent gets a folder of its own.
+func (a *App) workspace() (string, error) {
+	named := a.cfg.Workspace
+	folder := named
+	if named == "" {
+		var err error
+		if folder, err = os.Getwd(); err != nil {
+			return "", fmt.Errorf("find the workspace: %w; name a folder with --workspace", err)
+		}
+	}
+	inside, err := holds(folder, a.cfg.Data)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the workspace can't be used: %w; name an existing folder with --workspace", err)
+	case !inside:
+		return folder, nil
+	case named != "":
+		return "", fmt.Errorf("the data directory %s is inside the workspace %s, where the agent could read the token; name another folder with --workspace", a.cfg.Data, named)
+	}
+	own := filepath.Join(a.cfg.Data, "workspace")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return "", fmt.Errorf("make the workspace: %w", err)
+	}
+	return own, nil
+}
+
+// holds reports whether a folder is another, or has it somewhere inside.
+func holds(folder, other string) (bool, error) {
+	outer, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false, err
+	}
+	inner, err := filepath.EvalSymlinks(other)
+	if err != nil {
+		return false, err
+	}
+	if outer, err = filepath.Abs(outer); err != nil {
+		return false, err
+	}
+	if inner, err = filepath.Abs(inner); err != nil {
+		return false, err
+	}
+	way, err := filepath.Rel(outer, inner)
+	return err == nil && way != ".." && !strings.HasPrefix(way, ".."+string(filepath.Separator)), nil
 }
 
 // sweepBlobs removes what a crash left without an owner, before anything new is

@@ -20,7 +20,7 @@ type Config struct {
 	Addr      string `yaml:"addr" default:"127.0.0.1:4747" doc:"Where to listen, as host:port. Port 0 picks a free port. Anything but a loopback address needs TLS or insecure_listen."`
 	Data      string `yaml:"data" doc:"The data directory. Empty means the platform's directory for application data, plus verbatim. Not allowed in the file inside the data directory itself."`
 	Model     string `yaml:"model" doc:"Which model answers, as provider/name, for example openai/gpt-5-mini or ollama/llama3.2. Empty means the first that is found: OPENAI_API_KEY, a local Ollama, the built-in demo. A model chosen in the settings of the running server comes before this one."`
-	Workspace string `yaml:"workspace" doc:"The folder that the agent works in. It must exist. Empty means the folder that the process was started in."`
+	Workspace string `yaml:"workspace" doc:"The folder that the agent works in. It must exist. It may not hold the data directory. Empty means the folder that the process was started in or, where that holds the data directory, the folder workspace inside the data directory."`
 
 	InsecureListen bool     `yaml:"insecure_listen" default:"false" doc:"Allow an address beyond loopback without TLS. Only behind a proxy that adds TLS, or on a network where every machine is trusted."`
 	TLSCert        string   `yaml:"tls_cert" doc:"Path of a certificate in PEM form. With tls_key the server speaks HTTPS and HTTP/2."`

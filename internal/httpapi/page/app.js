@@ -126,7 +126,7 @@ function fill(stored) {
       log.append(question(row.content));
       continue;
     }
-    const answer = new Answer().stored(row);
+    const answer = new Answer(decide).stored(row);
     log.append(answer.row);
     if (row.error) failed(answer, row.error);
     if (row.run_id === stored.running) live = answer;
@@ -135,6 +135,8 @@ function fill(stored) {
 }
 
 // ---- Runs
+
+const decide = (approval, choice) => call('POST', 'approve/' + encodeURIComponent(approval), { choice });
 
 const keep = (run) => 'verbatim.run.' + run;
 
@@ -148,7 +150,7 @@ async function attach(stored, live) {
   const kept = sessionStorage.getItem(keep(run));
   const body = kept ? JSON.parse(kept) : i > 0 && { prompt: stored.messages[i - 1].content, chat_id: stored.id, run_id: run };
   if (body) {
-    const answer = live || new Answer();
+    const answer = live || new Answer(decide);
     if (!live) log.append(answer.row);
     const err = await answerOf(body, answer, { fresh: false });
     if (!err || err.status === 401 || stored.id !== chat) return;
@@ -186,7 +188,7 @@ async function send(text) {
     log.replaceChildren();
   }
   const asked = question(text);
-  const answer = new Answer();
+  const answer = new Answer(decide);
   log.append(asked, answer.row);
   log.scrollTop = log.scrollHeight;
   const err = await answerOf({ prompt: text, chat_id: chat, run_id: mint('web-') }, answer, { fresh: true });
@@ -212,8 +214,14 @@ async function answerOf(body, answer, { fresh }) {
   let refused = null;
   let lost = null;
   let began = false;
+  let started = false;
   const on = {
     event(name, data) {
+      started ||= name === 'start';
+      if (name === 'cancelled' && !started) {
+        refused = new Refusal(0, 'This message waited, and was not sent because the answer before it was stopped or the message was taken out.', 'returned');
+        return;
+      }
       if (!began && !fresh) answer.clear();
       began = true;
       const atEnd = isAtEnd();
@@ -257,6 +265,7 @@ function tell(name, data) {
   if (name === 'start') news('The answer begins.');
   if (name === 'end') news('The answer is complete.');
   if (name === 'cancelled') news('The answer was stopped.');
+  if (name === 'approval_request') news(`${data.name} waits for your decision.`);
   if (name === 'error') news('The answer failed. ' + data.message);
 }
 
@@ -274,7 +283,7 @@ async function regenerate(answer) {
     const stored = await call('GET', 'chats/' + chat);
     const i = stored.messages.findIndex((m) => m.message_id === answer.message);
     if (mine !== shown || i < 1) return;
-    const next = new Answer();
+    const next = new Answer(decide);
     answer.row.replaceWith(next.row);
     const err = await answerOf({ chat_id: chat, regenerate_of: i - 1, run_id: mint('web-') }, next, { fresh: true });
     if (!err) return;

@@ -62,8 +62,12 @@ export class Answer {
   #began = performance.now();
   #notes = el('div', { class: 'notes' });
   #waiting = el('p', { class: 'waiting' }, 'Waiting for the first word …');
+  #decide;
 
-  constructor() {
+  // decide(approval_id, choice) answers a request for approval and throws what
+  // the server says against it.
+  constructor(decide) {
+    this.#decide = decide;
     this.row.append(this.#waiting, this.#notes);
   }
 
@@ -98,7 +102,7 @@ export class Answer {
         this.#tool(data).call(data.args === null ? data.args_text : JSON.stringify(data.args, null, 2));
         break;
       case 'approval_request':
-        this.#tool(data).say('waits for approval');
+        this.#tool(data).ask(data, this.#decide);
         break;
       case 'tool_result':
         this.#tool(data).result(data);
@@ -125,6 +129,9 @@ export class Answer {
       if (part.type === 'tool') {
         this.#tool(part).call(part.args === null ? part.args_text : JSON.stringify(part.args, null, 2));
         if (part.ok !== null) this.#tool(part).result(part);
+        else if (part.approval && part.approval.decision === null) {
+          this.#tool(part).ask({ ...part.approval, name: part.name, args: part.args }, this.#decide);
+        }
         continue;
       }
       const text = this.#segment(part.segment || String(i), part.type);
@@ -147,7 +154,10 @@ export class Answer {
 
   // close says how the run ended; everything that came is on the page then.
   close(note) {
-    for (const part of this.#parts.values()) part.flush?.();
+    for (const part of this.#parts.values()) {
+      part.flush?.();
+      part.answered?.();
+    }
     this.#thought();
     this.#waiting.remove();
     if (note) this.#note('ending', note);
@@ -215,9 +225,44 @@ class Tool {
   #state = el('span', { class: 'state' }, 'is being prepared');
   #args = el('pre');
   #output = el('pre', { hidden: true });
+  #question = null; // while it waits for a person
 
   constructor(name) {
     this.box = el('details', { class: 'tool' }, el('summary', {}, el('b', {}, name), ' ', this.#state), this.#args, this.#output);
+  }
+
+  // ask shows what the call would do, opened, with the ways to decide.
+  ask(request, decide) {
+    if (this.#question) return;
+    this.say('waits for your decision');
+    this.box.open = true;
+    const said = el('p', { class: 'against', role: 'alert', hidden: true });
+    const buttons = [['allow', 'Allow'], ['always', 'Always allow'], ['deny', 'Deny']].map(([choice, label]) =>
+      el('button', { type: 'button', class: choice, onclick: () => answer(choice) }, label));
+    const answer = async (choice) => {
+      for (const b of buttons) b.disabled = true;
+      try {
+        await decide(request.approval_id, choice);
+        this.answered();
+        this.say(choice === 'deny' ? 'was denied' : 'is running');
+      } catch (err) {
+        said.textContent = err.message;
+        said.hidden = false;
+        for (const b of buttons) b.disabled = false;
+      }
+    };
+    const until = new Date(request.expires_at).toLocaleTimeString();
+    this.#question = el('div', { class: 'approval', role: 'group', 'aria-label': `Decide about ${request.name}` },
+      el('p', {}, `${request.name} ${request.reason}`),
+      el('p', { class: 'terms' }, `Risk: ${request.risk}. Without an answer by ${until} it is not run.`),
+      el('p', { class: 'choices' }, ...buttons), said);
+    this.box.append(this.#question);
+  }
+
+  // answered takes the question away, whoever has decided.
+  answered() {
+    this.#question?.remove();
+    this.#question = null;
   }
 
   add(args) {
@@ -234,6 +279,7 @@ class Tool {
   }
 
   result(r) {
+    this.answered();
     this.say(`${r.ok ? 'done' : 'failed'} · ${r.seconds.toFixed(1)} s`);
     this.#output.textContent = r.output;
     this.#output.hidden = r.output === '';

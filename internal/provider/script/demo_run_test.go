@@ -224,7 +224,7 @@ func TestBuiltinWorkspace(t *testing.T) {
 				progress = append(progress, p.Tool.Progress...)
 			}
 		}
-		if !strings.Contains(diff, "\n-- The words can be checked: TODO\n+- The words can be checked: the end of each text") {
+		if !strings.Contains(diff, "\n-- The words can be checked: not said yet\n+- The words can be checked: the end of each text") {
 			t.Errorf("the %s tour shows the difference %q", which, diff)
 		}
 		if !strings.Contains(strings.Join(progress, ""), "step 5 of 5") {

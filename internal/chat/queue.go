@@ -187,12 +187,17 @@ func (s *Service) RemoveQueued(ctx context.Context, c id.Conversation, run id.Ru
 }
 
 // Resume lets a held queue go on. On one that is not held it changes nothing.
+// Conflict while the run before it could not be stored to its end.
 func (s *Service) Resume(ctx context.Context, c id.Conversation, via event.Via) error {
 	l, release, err := s.enter(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer release()
+	// Whoever has seen the end that holds the queue must be able to resume it.
+	if err := s.settled(ctx, l); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	held := l.held && len(l.waiting) > 0
 	s.mu.Unlock()

@@ -164,6 +164,11 @@ func TestFirstClientLeaves(t *testing.T) {
 				t.Fatal("got the other client's end")
 			}
 			if err == nil {
+				// The end of the first may hold what waits behind it.
+				w.wait(first)
+				for wait := w.service.Resume(t.Context(), "c", event.Via{}); wait != nil; wait = w.service.Resume(t.Context(), "c", event.Via{}) {
+					wantCode(t, wait, chat.Conflict)
+				}
 				w.wait(info)
 				break
 			}

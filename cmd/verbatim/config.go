@@ -32,7 +32,7 @@ func (*configDefault) Run(std streams) error { return config.WriteDefault(std.ou
 type configDoc struct{}
 
 // Run prints the reference page.
-func (*configDoc) Run(std streams) error { return config.WriteReference(std.out) }
+func (*configDoc) Run(std streams) error { return config.WriteReference(std.out, app.Platforms()) }
 
 type versionCommand struct{}
 

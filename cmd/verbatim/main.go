@@ -36,16 +36,18 @@ type streams struct {
 
 // commands is the command line.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run the server."`
-	Ask     askCommand     `cmd:"" help:"Ask once and print the answer as it comes."`
-	Link    linkCommand    `cmd:"" help:"Print a new launch link, which lets one browser in, once."`
-	Export  exportCommand  `cmd:"" help:"Write conversations to a file that import brings back."`
-	Import  importCommand  `cmd:"" help:"Bring conversations back from files, each whole or not at all."`
-	Backup  backupCommand  `cmd:"" help:"Copy the database into a new file, also while the server runs."`
-	Restore restoreCommand `cmd:"" help:"Put a backup in the place of the database. The server must be stopped."`
-	Doctor  doctorCommand  `cmd:"" help:"Check the data directory, the database, the model and the clock."`
-	Config  configCommand  `cmd:"" help:"Check or explain the configuration."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve    serveCommand    `cmd:"" help:"Run the server."`
+	Ask      askCommand      `cmd:"" help:"Ask once and print the answer as it comes."`
+	Link     linkCommand     `cmd:"" help:"Print a new launch link, which lets one browser in, once."`
+	Receipts receiptsCommand `cmd:"" help:"Say which bytes of a run are in which message of which chat."`
+	Verify   verifyCommand   `cmd:"" help:"Ask each chat platform whether it still shows a run as it was posted."`
+	Export   exportCommand   `cmd:"" help:"Write conversations to a file that import brings back."`
+	Import   importCommand   `cmd:"" help:"Bring conversations back from files, each whole or not at all."`
+	Backup   backupCommand   `cmd:"" help:"Copy the database into a new file, also while the server runs."`
+	Restore  restoreCommand  `cmd:"" help:"Put a backup in the place of the database. The server must be stopped."`
+	Doctor   doctorCommand   `cmd:"" help:"Check the data directory, the database, the model and the clock."`
+	Config   configCommand   `cmd:"" help:"Check or explain the configuration."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 const description = `Verbatim runs a language model and shows every word of its answers once, in order, on every screen.

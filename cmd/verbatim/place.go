@@ -19,7 +19,7 @@ type place struct {
 
 // load reads the configuration and tells of what looks like a mistake in it.
 func (p place) load(std streams, flags settings) (*config.Loaded, error) {
-	loaded, err := config.Load(config.Source{Flags: flags, File: p.Config, Env: os.Environ()})
+	loaded, err := config.Load(config.Source{Flags: flags, File: p.Config, Env: os.Environ(), Platforms: app.Platforms()})
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,7 @@ type App struct {
 	chat     *chat.Service
 	streams  *sse.Server
 	api      *httpapi.API
+	surfaces *surfaces
 	token    string
 	outcomes outcomes
 
@@ -143,7 +144,7 @@ func (a *App) openModels(ctx context.Context) error {
 	return a.models.begin(ctx)
 }
 
-func (a *App) buildParts(context.Context) error {
+func (a *App) buildParts(ctx context.Context) error {
 	a.chat = chat.New(chat.Options{
 		Log: a.log, Blobs: attachments{a.blobs}, Choose: a.models.choose, ContextTokens: a.cfg.ContextTokens,
 		Tools: a.tools, Approvals: a.desk, Spool: a.spool,
@@ -151,6 +152,9 @@ func (a *App) buildParts(context.Context) error {
 		Logger:    a.opt.Logger, Ended: a.outcomes.count,
 		Hidden: func(c id.Conversation) { a.streams.Forget(c) },
 	})
+	if err := a.openSurfaces(ctx); err != nil {
+		return err
+	}
 	shelf := library.New(a.log)
 	a.streams = sse.New(sse.Options{
 		Log: a.log, Place: placer(shelf, a.opt.Logger), KeepAlive: a.cfg.KeepAlive, Logger: a.opt.Logger,

@@ -12,6 +12,7 @@ import (
 func (a *App) native(o httpapi.Options) httpapi.Options {
 	o.Blobs, o.References = a.blobs, a.db
 	o.Models, o.Answers = newCatalog(a.models), answers{a.db}
+	o.Receipts, o.Hooks = a.surfaces.hub, a.surfaces
 	o.Archive = archive.New(archive.Options{Log: a.log, Blobs: a.blobs})
 	return o
 }

@@ -42,7 +42,14 @@ func (a *App) takeUp(ctx context.Context) error {
 	if err := a.sweepBlobs(ctx); err != nil {
 		return err
 	}
-	return a.chat.Recover(ctx)
+	if err := a.chat.Recover(ctx); err != nil {
+		return err
+	}
+	if a.opt.Private {
+		// Who only asks or looks posts nothing anywhere.
+		return nil
+	}
+	return a.surfaces.begin(ctx, a)
 }
 
 // giveUp answers who waits and takes no new connection; the owner sees that by

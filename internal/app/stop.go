@@ -27,10 +27,13 @@ func (a *App) Stop(ctx context.Context) error {
 
 	drain, cancel := context.WithTimeout(ctx, DrainTime)
 	defer cancel()
-	errs = append(errs, a.endRecovery(drain), tolerate(a.chat.Stop(drain)))
+	errs = append(errs, a.endRecovery(drain))
+	a.surfaces.hush()
+	errs = append(errs, tolerate(a.chat.Stop(drain)))
 
 	words, done := context.WithTimeout(context.Background(), lastWords)
 	defer done()
+	a.surfaces.hub.Stop(words)
 	errs = append(errs, tolerate(a.streams.Stop(words)))
 	errs = append(errs, soon(closing, finish), a.tools.Close(), a.models.close(), a.log.Close())
 	return errors.Join(errs...)

@@ -30,6 +30,7 @@ func (s *Service) Delete(ctx context.Context, c id.Conversation, via event.Via) 
 	if !hasRows(state) && len(state.Queue) == 0 {
 		return missing(c)
 	}
+	s.adopt(l, state)
 	if err := s.stopLane(ctx, l, event.Cancelled{By: "delete", Via: via}); err != nil {
 		return err
 	}
@@ -108,11 +109,16 @@ func (s *Service) DeleteMessage(ctx context.Context, c id.Conversation, target T
 		return 0, err
 	}
 	defer release()
-	row, state, err := s.row(ctx, c, target)
+	row, _, err := s.row(ctx, c, target)
 	if err != nil {
 		return 0, err
 	}
 	if err := s.stopTurn(ctx, l, row.Turn, via); err != nil {
+		return 0, err
+	}
+	// Its run may have come to another end than the one it was told.
+	state, err := s.facts(ctx, c)
+	if err != nil {
 		return 0, err
 	}
 	gone := []event.Event{event.MessageDeleted{Message: row.Turn.User.Message, Via: via}}

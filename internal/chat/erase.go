@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,8 +20,10 @@ func (s *Service) eraser() {
 	for {
 		wait, err := s.eraseDue(context.Background())
 		if err != nil {
-			s.opt.Logger.Error("erase what was deleted", "err", err, "again_in", eraseAgain)
-			wait = eraseAgain
+			if wait == 0 || wait > eraseAgain {
+				wait = eraseAgain
+			}
+			s.opt.Logger.Error("erase what was deleted", "err", err, "again_in", wait)
 		}
 		var timer <-chan time.Time
 		if wait > 0 {
@@ -35,13 +38,14 @@ func (s *Service) eraser() {
 	}
 }
 
-// eraseDue erases all that is due, and returns how long it is until more will
-// be; 0 when nothing is left.
+// eraseDue erases all that is due, also where something before it can't be, and
+// returns how long it is until more will be; 0 when nothing is left.
 func (s *Service) eraseDue(ctx context.Context) (wait time.Duration, err error) {
 	all, err := s.opt.Log.Doomed(ctx)
 	if err != nil {
 		return 0, err
 	}
+	var errs []error
 	for _, d := range all {
 		left := due(d).Sub(s.opt.Now())
 		if left > 0 {
@@ -51,10 +55,10 @@ func (s *Service) eraseDue(ctx context.Context) (wait time.Duration, err error) 
 			continue
 		}
 		if err := s.erase(ctx, d); err != nil {
-			return 0, fmt.Errorf("conversation %s: %w", d.Conversation, err)
+			errs = append(errs, fmt.Errorf("conversation %s: %w", d.Conversation, err))
 		}
 	}
-	return wait, nil
+	return wait, errors.Join(errs...)
 }
 
 // erase puts tombstones in the place of a deleted turn or conversation, then

@@ -89,10 +89,13 @@ type world struct {
 	now     func() time.Time
 	tools   agent.Tools
 	desk    *approval.Desk
+	over    func(*turnlog.Log) chat.Log // what the service gets for its log, nil for the log itself
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, dir: t.TempDir(), model: &model{first: make(chan struct{}, 100)}}
+func newWorld(t *testing.T) *world { return newWorldOver(t, nil) }
+
+func newWorldOver(t *testing.T, over func(*turnlog.Log) chat.Log) *world {
+	w := &world{t: t, dir: t.TempDir(), model: &model{first: make(chan struct{}, 100)}, over: over}
 	w.open()
 	t.Cleanup(w.close)
 	return w
@@ -112,8 +115,12 @@ func (w *world) open() {
 		Store: w.log, Rules: db, Now: w.now,
 		Policy: func(context.Context) (approval.Mode, time.Duration) { return approval.ModeAsk, 0 },
 	})
+	log := chat.Log(w.log)
+	if w.over != nil {
+		log = w.over(w.log)
+	}
 	w.service = chat.New(chat.Options{
-		Log: w.log, Blobs: w.blobs, ContextTokens: w.budget, Now: w.now, Tools: w.tools, Approvals: w.desk,
+		Log: log, Blobs: w.blobs, ContextTokens: w.budget, Now: w.now, Tools: w.tools, Approvals: w.desk,
 		Choose: func(context.Context, chat.Want) (chat.Choice, error) {
 			return chat.Choice{Model: w.model, Name: "test/m", Request: llm.Request{Model: "m", System: "Be brief."}}, nil
 		},

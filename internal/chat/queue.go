@@ -35,7 +35,7 @@ func (s *Service) enqueue(ctx context.Context, l *lane, a *active, in *intent) e
 	defer s.mu.Unlock()
 	a.waits = in
 	a.info = turnlog.RunInfo{Run: a.run, Conversation: l.conversation, Request: a.request, Queued: records[0].Seq}
-	l.waiting, l.held = append(l.waiting, a), false
+	l.waiting, l.owesHold = append(l.waiting, a), false
 	return nil
 }
 
@@ -53,28 +53,13 @@ func (s *Service) next(c id.Conversation) {
 // its queue is held. The lane's turn is held. One that can't be started any more
 // is dropped; when the log refuses, the queue is held.
 func (s *Service) startWaiting(ctx context.Context, l *lane) {
-	for {
+	for dropped := true; dropped; {
 		a := s.first(l)
 		if a == nil {
 			return
 		}
-		err := s.startQueued(ctx, l, a)
+		dropped = s.startOrDrop(ctx, l, a)
 		s.all.Done()
-		if err == nil {
-			return
-		}
-		var refused *Error
-		if errors.As(err, &refused) && refused.Code == Missing {
-			err = s.drop(ctx, l, []*active{a}, event.Via{Surface: "system"})
-			if err == nil {
-				continue
-			}
-		}
-		s.opt.Logger.Error("start queued run", "conversation", l.conversation, "run", a.run, "err", err)
-		s.mu.Lock()
-		l.held = true
-		s.mu.Unlock()
-		return
 	}
 }
 
@@ -82,20 +67,42 @@ func (s *Service) startWaiting(ctx context.Context, l *lane) {
 func (s *Service) first(l *lane) *active {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping || l.held || l.run != nil || len(l.waiting) == 0 {
+	if s.stopping || l.owesHold || l.run != nil || len(l.waiting) == 0 {
 		return nil
 	}
 	s.all.Add(1)
 	return l.waiting[0]
 }
 
+// startOrDrop reports whether the run was dropped, so that the turn is that of
+// the next.
+func (s *Service) startOrDrop(ctx context.Context, l *lane, a *active) (dropped bool) {
+	err := s.startQueued(ctx, l, a)
+	if err == nil {
+		return false
+	}
+	var refused *Error
+	if errors.As(err, &refused) && refused.Code == Missing {
+		err = s.drop(ctx, l, []*active{a}, event.Via{Surface: "system"})
+		if err == nil {
+			return true
+		}
+	}
+	s.opt.Logger.Error("start queued run", "conversation", l.conversation, "run", a.run, "err", err)
+	s.hold(l)
+	return false
+}
+
+// startQueued starts a run that waits. In a held queue it does nothing: whether
+// the end of the last run holds what waits depends on which of the two the log
+// has first.
 func (s *Service) startQueued(ctx context.Context, l *lane, a *active) error {
+	state, err := s.facts(ctx, l.conversation)
+	if err != nil || state.Held {
+		return err
+	}
 	if !s.opt.Log.HasRoom() {
 		return turnlog.ErrFull
-	}
-	state, err := s.facts(ctx, l.conversation)
-	if err != nil {
-		return err
 	}
 	_, err = s.start(ctx, l, a, state, a.waits)
 	return err
@@ -117,7 +124,7 @@ func (s *Service) drop(ctx context.Context, l *lane, out []*active, via event.Vi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.waiting = slices.DeleteFunc(l.waiting, func(a *active) bool { return slices.Contains(out, a) })
-	l.held = l.held && len(l.waiting) > 0
+	l.owesHold = l.owesHold && len(l.waiting) > 0
 	for _, a := range out {
 		a.waits = nil
 		delete(s.runs, a.run)
@@ -141,7 +148,10 @@ func (s *Service) EditQueued(ctx context.Context, c id.Conversation, run id.Run,
 		return err
 	}
 	defer release()
-	a := s.findWaiting(l, run)
+	a, err := s.waitingRun(ctx, l, run)
+	if err != nil {
+		return err
+	}
 	if a == nil || a.waits.user == nil {
 		return notWaiting(run)
 	}
@@ -156,6 +166,20 @@ func (s *Service) EditQueued(ctx context.Context, c id.Conversation, run id.Run,
 	}
 	a.waits.user = &changed
 	return nil
+}
+
+// waitingRun returns what waits of a run, nil when nothing does. The lane's turn
+// is held.
+func (s *Service) waitingRun(ctx context.Context, l *lane, run id.Run) (*active, error) {
+	if a := s.findWaiting(l, run); a != nil {
+		return a, nil
+	}
+	state, err := s.facts(ctx, l.conversation)
+	if err != nil {
+		return nil, err
+	}
+	s.adopt(l, state)
+	return s.findWaiting(l, run), nil
 }
 
 func (s *Service) findWaiting(l *lane, run id.Run) *active {
@@ -179,7 +203,10 @@ func (s *Service) RemoveQueued(ctx context.Context, c id.Conversation, run id.Ru
 		return err
 	}
 	defer release()
-	a := s.findWaiting(l, run)
+	a, err := s.waitingRun(ctx, l, run)
+	if err != nil {
+		return err
+	}
 	if a == nil {
 		return notWaiting(run)
 	}
@@ -198,8 +225,13 @@ func (s *Service) Resume(ctx context.Context, c id.Conversation, via event.Via) 
 	if err := s.settled(ctx, l); err != nil {
 		return err
 	}
+	state, err := s.facts(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.adopt(l, state)
 	s.mu.Lock()
-	held := l.held && len(l.waiting) > 0
+	held := state.Held || l.owesHold
 	s.mu.Unlock()
 	if !held {
 		return nil
@@ -208,7 +240,7 @@ func (s *Service) Resume(ctx context.Context, c id.Conversation, via event.Via) 
 		return err
 	}
 	s.mu.Lock()
-	l.held = false
+	l.owesHold = false
 	s.mu.Unlock()
 	s.startWaiting(context.WithoutCancel(ctx), l)
 	return nil

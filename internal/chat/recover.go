@@ -75,20 +75,7 @@ func (s *Service) recoverQueue(ctx context.Context, c id.Conversation) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	for _, q := range state.Queue {
-		a := newActive(q.Run, c, q.Request)
-		a.info = turnlog.RunInfo{Run: q.Run, Conversation: c, Request: q.Request, Queued: q.Seq}
-		a.waits = &intent{regenerate: q.RegenerateOf, noTools: q.NoTools, via: q.Via, queued: true}
-		if q.RegenerateOf == "" {
-			a.waits.user = new(q.Message)
-		}
-		close(a.started)
-		s.runs[a.run] = a
-		l.waiting = append(l.waiting, a)
-	}
-	l.held = state.Held
-	s.mu.Unlock()
+	s.adopt(l, state)
 	s.startWaiting(ctx, l)
 	return nil
 }

@@ -49,12 +49,13 @@ func (s *Service) perform(ctx context.Context, l *lane, a *active, info turnlog.
 	if err != nil {
 		terminal = s.closeRefused(a, info, err)
 	}
-	more := s.ended(l, a, terminal)
+	more := s.ended(l, a)
 	close(a.done)
 	if s.opt.Ended != nil && terminal != nil {
 		s.opt.Ended(terminal)
 	}
-	if more {
+	// Without a terminal the log takes nothing any more.
+	if more && terminal != nil {
 		s.next(info.Conversation)
 	}
 	if _, complete := terminal.(event.End); complete {
@@ -78,16 +79,14 @@ func (s *Service) work(a *active, info turnlog.RunInfo, j job) agent.Job {
 	return work
 }
 
-// ended gives up the claims of a run that is over, and reports whether the next
-// one may start.
-func (s *Service) ended(l *lane, a *active, terminal event.Event) (more bool) {
+// ended gives up the claims of a run that is over, and reports whether anything
+// waits.
+func (s *Service) ended(l *lane, a *active) (more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.runs, a.run)
 	l.run = nil
-	l.held = l.held || terminal == nil || transcript.HoldsQueue(terminal)
-	l.held = l.held && len(l.waiting) > 0
-	more = len(l.waiting) > 0 && !l.held
+	more = len(l.waiting) > 0
 	s.tidy(l)
 	return more
 }
@@ -171,8 +170,11 @@ func (s *Service) Cancel(ctx context.Context, run id.Run, by string, via event.V
 	a := s.runs[run]
 	s.mu.Unlock()
 	if a == nil {
-		_, err := s.opt.Log.Run(ctx, run)
-		return err
+		info, err := s.opt.Log.Run(ctx, run)
+		if err != nil || info.First != 0 || info.Dropped != 0 {
+			return err
+		}
+		return s.cancelIn(ctx, info.Conversation, run, by, via)
 	}
 	select {
 	case <-a.started:
@@ -182,20 +184,29 @@ func (s *Service) Cancel(ctx context.Context, run id.Run, by string, via event.V
 	if s.cancelAlone(a, by, via) {
 		return nil
 	}
-	l, release, err := s.enter(ctx, a.conversation)
+	return s.cancelIn(ctx, a.conversation, run, by, via)
+}
+
+// cancelIn stops a run that is its conversation's, or takes it out of the queue.
+func (s *Service) cancelIn(ctx context.Context, c id.Conversation, run id.Run, by string, via event.Via) error {
+	l, release, err := s.enter(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if s.findWaiting(l, run) != nil {
+	if current, _ := s.current(l); current != nil && current.run == run {
+		return s.stopLane(ctx, l, event.Cancelled{By: by, Via: via})
+	}
+	a, err := s.waitingRun(ctx, l, run)
+	switch {
+	case err != nil:
+		return err
+	case a != nil:
 		return s.drop(ctx, l, []*active{a}, via)
 	}
-	if current, _ := s.current(l); current != a {
-		// It ended meanwhile, came to nothing, or named a run that had ended.
-		_, err := s.opt.Log.Run(ctx, run)
-		return err
-	}
-	return s.stopLane(ctx, l, event.Cancelled{By: by, Via: via})
+	// It ended meanwhile, came to nothing, or named a run that had ended.
+	_, err = s.opt.Log.Run(ctx, run)
+	return err
 }
 
 // cancelAlone stops a run behind which nothing waits.
@@ -215,9 +226,11 @@ func (s *Service) cancelAlone(a *active, by string, via event.Via) bool {
 // held.
 func (s *Service) stopLane(ctx context.Context, l *lane, how event.Cancelled) error {
 	err := s.drop(ctx, l, s.waitingIn(l), how.Via)
+	if err != nil {
+		s.hold(l)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.held = err != nil
 	if l.run != nil {
 		l.run.cancel(&agent.Stop{Terminal: how})
 	}

@@ -80,7 +80,7 @@ func (s *Service) beginClaimed(ctx context.Context, a *active, req SendRequest) 
 	info, err := s.begin(ctx, a, req)
 	s.mu.Lock()
 	a.info, a.err = info, err
-	if a.cancel == nil && a.waits == nil {
+	if a.cancel == nil && a.waits == nil && s.runs[a.run] == a {
 		delete(s.runs, a.run)
 	}
 	s.mu.Unlock()
@@ -216,6 +216,7 @@ func (s *Service) begin(ctx context.Context, a *active, req SendRequest) (turnlo
 	if err != nil {
 		return turnlog.RunInfo{}, err
 	}
+	s.adopt(l, state)
 	in, err := s.intend(ctx, state, a, req)
 	if err != nil {
 		return turnlog.RunInfo{}, err

@@ -122,7 +122,7 @@ func (p *plan) aim() error {
 		return refuse(Missing, "The message to answer again was deleted.")
 	}
 	p.turn, p.user = turnIndex(p.state, turn), &turn.User
-	p.start.RegenerateOf, p.start.Version = turn.User.Message, len(turn.Runs)+1
+	p.start.RegenerateOf, p.start.Version, p.start.Via = turn.User.Message, len(turn.Runs)+1, p.in.via
 	if turn.Message != "" {
 		p.message = turn.Message
 	}

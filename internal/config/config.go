@@ -50,6 +50,9 @@ type Config struct {
 	KeepAlive    time.Duration `yaml:"keep_alive" default:"15s" min:"1s" max:"1m" doc:"A stream that has been silent for so long gets a comment line, so that proxies keep it open."`
 	IdleTimeout  time.Duration `yaml:"idle_timeout" default:"120s" min:"1s" max:"1h" doc:"A model that sends nothing for so long is given up; what it said until then is kept."`
 	BallastBytes int64         `yaml:"ballast_bytes" default:"8388608" min:"0" max:"1073741824" doc:"Size of the file that is given up when the disk is full, so that running answers can still be closed. 0 keeps none."`
+
+	// Surfaces are the chat platforms, by name; they are only set in the file.
+	Surfaces map[string]Surface `yaml:"-"`
 }
 
 // Default returns the configuration of a process that was told nothing.

@@ -33,9 +33,13 @@ func (l *loader) apply(raw []byte) {
 
 func (l *loader) applyKey(name, value *yaml.Node) {
 	where := l.at(name)
+	if name.Value == "surfaces" {
+		l.applySurfaces(value)
+		return
+	}
 	k, ok := find(l.keys, name.Value)
 	if !ok {
-		l.problem(where, "unknown key %q%s", name.Value, didYouMean(name.Value, names(l.keys)))
+		l.problem(where, "unknown key %q%s", name.Value, didYouMean(name.Value, append(names(l.keys), "surfaces")))
 		return
 	}
 	if _, twice := l.From[k.Name]; twice {

@@ -36,6 +36,9 @@ func Keys() []Key {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name := f.Tag.Get("yaml")
+		if name == "-" {
+			continue
+		}
 		keys = append(keys, Key{
 			Name:    name,
 			Env:     "VERBATIM_" + strings.ToUpper(name),

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"verbatim/internal/surface"
 )
 
 // FileName is the file in the data directory that is read when no other is
@@ -23,6 +25,8 @@ type Source struct {
 	File string
 	// Env is the environment, as os.Environ gives it.
 	Env []string
+	// Platforms are the chat platforms that surfaces may be of.
+	Platforms []surface.Platform
 }
 
 // Loaded is a configuration and where it came from.
@@ -45,6 +49,8 @@ func Load(src Source) (*Loaded, error) {
 		Loaded: Loaded{Config: Default(), From: map[string]string{}},
 		keys:   Keys(),
 		env:    environment(src.Env),
+
+		platforms: src.Platforms,
 	}
 	l.locate(src)
 	l.readFile()
@@ -66,6 +72,8 @@ type loader struct {
 	env      environment
 	mustRead bool
 	problems []Problem
+
+	platforms []surface.Platform
 }
 
 func (l *loader) problem(where, format string, args ...any) {

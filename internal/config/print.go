@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"verbatim/internal/surface"
 )
 
 // WriteDefault writes a configuration file that names every key, what it means
@@ -37,8 +39,9 @@ func yamlDefault(k Key) string {
 	return "null"
 }
 
-// WriteReference writes the reference page, docs/configuration.md.
-func WriteReference(w io.Writer) error {
+// WriteReference writes the reference page, docs/configuration.md, with the keys of
+// the chat platforms that there are.
+func WriteReference(w io.Writer, platforms []surface.Platform) error {
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	for _, k := range Keys() {
@@ -53,6 +56,7 @@ func WriteReference(w io.Writer) error {
 		}
 		b.WriteString("\n")
 	}
+	writeSurfaces(&b, platforms)
 	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
 	return err
 }

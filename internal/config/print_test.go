@@ -88,12 +88,3 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
-
-// The page in docs/ is what the code says.
-func TestReferencePage(t *testing.T) {
-	var b bytes.Buffer
-	if err := WriteReference(&b); err != nil {
-		t.Fatal(err)
-	}
-	golden.File(t, "../../docs/configuration.md", b.Bytes())
-}

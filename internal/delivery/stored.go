@@ -64,6 +64,8 @@ type Placement struct {
 	Segment id.Segment
 	// Part counts the placements of an item from 1.
 	Part int
+	// Seq is that of the last record that it covers, 0 for none.
+	Seq int64
 	// From and To are the range, in bytes of the segment, that the message is
 	// confirmed to show or, before it is confirmed, is to show.
 	From, To int64
@@ -131,12 +133,15 @@ type Change struct {
 // Saved is what is stored of a chat.
 type Saved struct {
 	Pace Pace
+	// LastID is the platform id that was confirmed last in the chat, empty for
+	// none.
+	LastID string
 	// Bindings are those with something left to do, oldest first. The last one
 	// is the one that is open, if any.
 	Bindings []Binding
 	// Place are the placements of these bindings that belong to what is not
-	// settled (their Body.Seq is after Done, or they are not settled), and
-	// those that are to be sent again.
+	// settled (their Seq is after Done, or they are not settled), and those
+	// that are to be sent again.
 	Place []Placement
 }
 
@@ -167,6 +172,9 @@ type Store interface {
 	Bound(ctx context.Context, a Address) (Binding, bool, error)
 	// Save stores a change. ErrFenced when a later start owns the lanes.
 	Save(ctx context.Context, c Change) error
+	// Add stores placements that are not there yet and leaves those alone that
+	// are; it returns the ones it stored.
+	Add(ctx context.Context, c Change) ([]Placement, error)
 	// Receipts returns what is stored of a run, by binding. Bindings of the
 	// run's conversation that were made before the run began and have shown
 	// nothing of it yet are among them, without placements.

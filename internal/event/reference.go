@@ -30,7 +30,7 @@ func fieldsOf(t reflect.Type) []Field {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		typ, inner := typeOf(f.Type)
-		fields = append(fields, Field{Name: name, Type: typ, Optional: options == "omitempty", Fields: inner})
+		fields = append(fields, Field{Name: name, Type: typ, Optional: strings.HasPrefix(options, "omit"), Fields: inner})
 	}
 	return fields
 }

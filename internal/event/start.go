@@ -22,6 +22,9 @@ type Start struct {
 	OmittedTurns int `json:"omitted_turns,omitempty"`
 	// NoTools records that the request turned tools off.
 	NoTools bool `json:"no_tools,omitempty"`
+	// Via is by which way an answer was asked for again; left out where the
+	// user message before it says so.
+	Via Via `json:"via,omitzero"`
 }
 
 // Kind returns "start".
@@ -29,5 +32,5 @@ func (Start) Kind() Kind { return "start" }
 
 var (
 	sampleStart = Start{Model: "openai/gpt-5-mini", Version: 1, Request: sampleSHA256}
-	sampleRetry = Start{Model: "openai/gpt-5-mini", Version: 2, RegenerateOf: "m_1", Retry: true, OmittedTurns: 3, NoTools: true}
+	sampleRetry = Start{Model: "openai/gpt-5-mini", Version: 2, RegenerateOf: "m_1", Retry: true, OmittedTurns: 3, NoTools: true, Via: Via{Surface: "web"}}
 )

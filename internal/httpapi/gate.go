@@ -82,6 +82,10 @@ func checkContentType(e *entry) *Problem {
 	default:
 		return nil
 	}
+	if e.route != nil && e.route.signed {
+		// Whoever sends it proves it by a signature, which no page can make.
+		return nil
+	}
 	if e.route != nil && e.route.file {
 		return checkFile(e)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"verbatim/internal/approval"
 	"verbatim/internal/chat"
+	"verbatim/internal/delivery"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
 	"verbatim/internal/library"
@@ -109,6 +110,20 @@ type Streams interface {
 	ServeConversation(w http.ResponseWriter, r *http.Request, c id.Conversation, cursor *id.Cursor, follow bool) error
 }
 
+// Receipts says where runs were shown on chat platforms; *delivery.Hub does. It
+// answers turnlog.ErrNoRun for a run that there is not.
+type Receipts interface {
+	Receipts(ctx context.Context, run id.Run) (delivery.RunReceipts, error)
+	Verify(ctx context.Context, run id.Run) (delivery.RunReceipts, error)
+}
+
+// Hooks takes what others call in by a signature or a secret of their own.
+type Hooks interface {
+	// ServeHook answers a call of a surface; false, with nothing written, when
+	// there is none of this name that is called.
+	ServeHook(name string, w http.ResponseWriter, r *http.Request) bool
+}
+
 // Options are what an API is built of. All interfaces, and Token, are required.
 type Options struct {
 	Commands   Commands
@@ -124,6 +139,8 @@ type Options struct {
 	Models     Models
 	Archive    Archive
 	Answers    Answers
+	Receipts   Receipts
+	Hooks      Hooks
 
 	// Token is the secret that lets programs in.
 	Token string

@@ -19,7 +19,8 @@ type Route struct {
 	// open routes need no key, link routes may be reached by following a
 	// link on another site, tokenOnly ones are not for browsers, quiet ones
 	// are asked by machines all day.
-	open, link, tokenOnly, quiet bool
+	// signed ones are let in by a signature that their handler checks.
+	open, link, tokenOnly, quiet, signed bool
 	// file routes take a body of any type, at most limit bytes if that is not
 	// 0, else MaxBodyBytes.
 	file  bool
@@ -43,7 +44,7 @@ func Routes() []Route { return (*API)(nil).table() }
 // table is the compatible layer, the native one, and the server's own routes. Of
 // two routes that fit an address the first is taken.
 func (a *API) table() []Route {
-	return slices.Concat(a.compatibleRoutes(), a.nativeRoutes(), a.ownRoutes())
+	return slices.Concat(a.compatibleRoutes(), a.nativeRoutes(), a.hookRoutes(), a.ownRoutes())
 }
 
 // ownRoutes are those of the server itself: the way in, figures, the page.

@@ -12,9 +12,10 @@ func (a *API) nativeRoutes() []Route {
 
 // What several routes answer.
 const (
-	itemReply  = `{"id", "title", "project", "updated", "count": rows, "pinned", "archived", "unread", "model", "running": run or null, "queued": count, "last_seq"}`
-	queueReply = `{"held", "waiting": [{"run_id", "text", "attachments", "regenerate_of", "seq"}], "returned": [the same]}`
-	runReply   = `{"run_id", "conversation", "state": "started" or "queued" or "dropped"}`
+	itemReply     = `{"id", "title", "project", "updated", "count": rows, "pinned", "archived", "unread", "model", "running": run or null, "queued": count, "last_seq"}`
+	queueReply    = `{"held", "waiting": [{"run_id", "text", "attachments", "regenerate_of", "seq"}], "returned": [the same]}`
+	receiptsReply = `{"run_id", "surfaces": [{"surface", "chat": {"id", "thread"?}, "state": "delivering", "delivered", "unknown", "refused", "expired" or "unsupported", "withheld": {"reasoning", "tools", "commentary"}, "link"?, "placements": [{"segment": id or null, "from"?, "to"?, "item", "post_id", "platform_id", "state", "attempts", "at", "error"?, "check"?}]}]}`
+	runReply      = `{"run_id", "conversation", "state": "started" or "queued" or "dropped"}`
 )
 
 func (a *API) conversationRoutes() []Route {
@@ -134,6 +135,16 @@ func (a *API) runRoutes() []Route {
 			Method: "GET", Path: "/api/v1/runs/{id}/events", Status: 200, handle: a.runEvents,
 			Doc:   "The records of a run in native form, its question first: what there is, then what comes, to its end. With Last-Event-ID or ?after= it goes on after that record; 204 when nothing follows.",
 			Reply: "text/event-stream",
+		},
+		{
+			Method: "GET", Path: "/api/v1/runs/{id}/receipts", Status: 200, handle: a.getReceipts,
+			Doc:   "Where a run was shown on chat platforms: for each chat what is withheld there, and which bytes of which segment are in which message. State is delivering until the run is over and nothing is left to post.",
+			Reply: receiptsReply,
+		},
+		{
+			Method: "GET", Path: "/api/v1/runs/{id}/verify", Status: 200, handle: a.verifyRun,
+			Doc:   "The receipts, and for each message whether its platform still shows that: same, other, gone, or cannot where the platform can't be asked.",
+			Reply: receiptsReply,
 		},
 	}
 }

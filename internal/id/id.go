@@ -81,6 +81,9 @@ func (m Mint) Conversation() Conversation { return Conversation("c_" + m.text())
 // Run mints a run id.
 func (m Mint) Run() Run { return Run("r_" + m.text()) }
 
+// Post mints the id of a post on a chat platform.
+func (m Mint) Post() string { return "p_" + m.text() }
+
 // Message mints a message id.
 func (m Mint) Message() Message { return Message("m_" + m.text()) }
 

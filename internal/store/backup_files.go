@@ -16,7 +16,7 @@ import (
 const blobsName = "blobs"
 
 // A backup is one file: beside the tables of the database it has one with the
-// blobs that its records refer to, in pieces.
+// blobs that are in use, in pieces.
 const (
 	backupFileTable = `CREATE TABLE backup_file(
 	blob TEXT NOT NULL,
@@ -35,11 +35,16 @@ func addFiles(copied, dir string) (err error) {
 		return explain(err)
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	// A database of the first layout has no files.
-	if version, _, err := c.integer("PRAGMA user_version"); err != nil || version < schemaVersion {
+	version, _, err := c.integer("PRAGMA user_version")
+	if err != nil || version < 2 {
+		// A database of the first layout has no files.
 		return explain(err)
 	}
-	names, err := c.texts("SELECT DISTINCT blob FROM blob_ref ORDER BY blob")
+	query := selectBlobs
+	if version < schemaVersion {
+		query = selectRefBlobs + " GROUP BY 1"
+	}
+	names, err := c.texts(query)
 	if err != nil || len(names) == 0 {
 		return explain(err)
 	}

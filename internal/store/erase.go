@@ -48,28 +48,52 @@ func (d *DB) erase(name id.Conversation, e turnlog.Erasure) (blobs []string, era
 		return nil, false, err
 	}
 	seqs, err := d.erasable(c, e)
-	if err != nil || len(seqs) == 0 {
-		return nil, false, err
-	}
-	if err := d.unindex(c, seqs); err != nil {
-		return nil, false, err
-	}
-	held, err := d.blobsOf(c, seqs)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := d.entomb(c, name, seqs); err != nil {
+	posted, erased, err := d.erasePosted(c, name, e, seqs)
+	if err != nil {
 		return nil, false, err
 	}
-	if err := d.refold(c); err != nil {
+	if len(seqs) > 0 {
+		if blobs, err = d.eraseRecords(c, name, seqs); err != nil {
+			return nil, false, err
+		}
+	}
+	if !erased && len(seqs) == 0 {
+		return nil, false, nil
+	}
+	if err := d.stain(); err != nil {
 		return nil, false, err
 	}
-	blobs, err = d.unreferenced(held)
+	blobs, err = d.unreferenced(sorted(append(blobs, posted...)))
 	return blobs, true, err
 }
 
-// entomb writes the tombstones, and notes that the files still hold what was
-// there. Answers that were kept about the conversation may repeat its text.
+// eraseRecords puts the tombstones in their place, and returns the blobs that the
+// records referred to.
+func (d *DB) eraseRecords(c *conversation, name id.Conversation, seqs []int64) ([]string, error) {
+	if err := d.unindex(c, seqs); err != nil {
+		return nil, err
+	}
+	held, err := d.blobsOf(c, seqs)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.entomb(c, name, seqs); err != nil {
+		return nil, err
+	}
+	return held, d.refold(c)
+}
+
+// sorted returns names in order, each once.
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// entomb writes the tombstones. Answers that were kept about the conversation may
+// repeat its text.
 func (d *DB) entomb(c *conversation, name id.Conversation, seqs []int64) error {
 	err := d.writer.exec(`UPDATE event SET kind = 'erased', marks = NULL,
 		body = CAST(json_object('kind', kind, 'bytes', length(body)) AS BLOB)
@@ -77,10 +101,7 @@ func (d *DB) entomb(c *conversation, name id.Conversation, seqs []int64) error {
 	if err != nil {
 		return err
 	}
-	if err := d.writer.exec("DELETE FROM answer WHERE conv = ?", string(name)); err != nil {
-		return err
-	}
-	return d.stain()
+	return d.writer.exec("DELETE FROM answer WHERE conv = ?", string(name))
 }
 
 // erasable returns the seqs that an erasure names and that are no tombstones

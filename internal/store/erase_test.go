@@ -108,17 +108,20 @@ func TestErasedTextIsNowhere(t *testing.T) {
 			}
 			l := turnlog.New(db, turnlog.Options{})
 			w := &writer{t: t, log: l}
+			p := newPoster(t, db, l)
 			var doomed []id.Run
+			blobs := 0
 			sizes := []int{1, 30, 200, 900, 3000, 9000}
 			for range 30 {
 				c := id.Conversation(fmt.Sprint("c", rnd.IntN(6)))
 				size := sizes[rnd.IntN(len(sizes))]
 				if rnd.IntN(3) == 0 {
 					doomed = append(doomed, w.turn("half", marker, size))
-					w.turn("whole", marker, size)
+					blobs += 2 + p.show("half", doomed[len(doomed)-1], marker, size)
+					p.show("whole", w.turn("whole", marker, size), marker, size)
 				}
-				w.turn("half", "kept", size)
-				w.turn(c, "kept", size)
+				p.show("half", w.turn("half", "kept", size), "kept", size)
+				p.show(c, w.turn(c, "kept", size), "kept", size)
 			}
 			title, project := event.Title{Title: marker + " title"}, marker+" project"
 			w.append("whole", turnlog.Draft{Event: title}, turnlog.Draft{Event: event.Settings{Project: &project}})
@@ -128,7 +131,8 @@ func TestErasedTextIsNowhere(t *testing.T) {
 			if len(where(t, dir)) == 0 {
 				t.Fatal("the marker was never there")
 			}
-			eraseAll(t, l, doomed)
+			eraseAll(t, l, doomed, blobs)
+			p.finish()
 			scrub(t, db)
 			if found := where(t, dir); len(found) > 0 {
 				t.Errorf("the marker is still there: %q", found)
@@ -200,8 +204,9 @@ func scrub(t *testing.T, db *store.DB) {
 	}
 }
 
-// eraseAll erases some turns of one conversation and all of another.
-func eraseAll(t *testing.T, l *turnlog.Log, runs []id.Run) {
+// eraseAll erases some turns of one conversation, which must free so many blobs,
+// and all of another.
+func eraseAll(t *testing.T, l *turnlog.Log, runs []id.Run, want int) {
 	t.Helper()
 	what := turnlog.Erasure{Runs: runs}
 	for after, more := int64(0), true; more; {
@@ -221,7 +226,7 @@ func eraseAll(t *testing.T, l *turnlog.Log, runs []id.Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2 * len(runs); len(blobs) != want {
+	if len(blobs) != want {
 		t.Errorf("%d blobs are free, want %d", len(blobs), want)
 	}
 	head, err := l.Head(t.Context(), "whole")

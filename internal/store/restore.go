@@ -29,7 +29,8 @@ type RestoreOptions struct {
 // read whole and checked first, and is not changed. The restored database has
 // an epoch of its own, so that no cursor of a later life is taken for one of
 // this, and its start number is above that of the database it replaces, where
-// that one can be read.
+// that one can be read. Chats begin anew at the heads of their conversations
+// (see beginAnew).
 //
 // Errors: ErrInUse while a process has dir; ErrExists when dir holds a database
 // and Force is not set; ErrCorrupt, ErrForeign and ErrNewer for what is wrong
@@ -65,7 +66,7 @@ func restore(ctx context.Context, file, path string, inTheWay []string, options 
 	if err := copyFile(ctx, file, next); err != nil {
 		return errors.Join(fmt.Errorf("restore %s: %w", file, err), os.Remove(next))
 	}
-	if err := renew(next, lastStart(path, inTheWay), options.Mint.Epoch()); err != nil {
+	if err := renew(next, lastStart(path, inTheWay), options.Mint.Epoch(), options.Now()); err != nil {
 		return errors.Join(fmt.Errorf("restore %s: %w", file, err), os.Remove(next))
 	}
 	if err := takeFiles(next, filepath.Join(filepath.Dir(path), blobsName)); err != nil {
@@ -156,8 +157,8 @@ func lastStart(path string, inTheWay []string) int64 {
 }
 
 // renew checks a copy and makes it a new life of the database.
-func renew(path string, above int64, epoch id.Epoch) (err error) {
-	c, err := dial(path, "", readWrite, "synchronous=EXTRA;cache_size=-4096")
+func renew(path string, above int64, epoch id.Epoch, now time.Time) (err error) {
+	c, err := dial(path, "", readWrite, "synchronous=EXTRA;cache_size=-4096;temp_store=MEMORY;secure_delete=ON")
 	if err != nil {
 		return explain(err)
 	}
@@ -172,7 +173,16 @@ func renew(path string, above int64, epoch id.Epoch) (err error) {
 	if err := checkIntegrity(c); err != nil {
 		return err
 	}
-	// One statement is one transaction.
-	return explain(c.exec(`UPDATE meta SET value = CASE key WHEN 'start' THEN max(value, ?) ELSE ? END
-		WHERE key IN ('start', 'epoch')`, above, string(epoch)))
+	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+		return explain(err)
+	}
+	err = c.exec(`UPDATE meta SET value = CASE key WHEN 'start' THEN max(value, ?) ELSE ? END
+		WHERE key IN ('start', 'epoch')`, above, string(epoch))
+	if err == nil {
+		err = c.beginAnew(now)
+	}
+	if err != nil {
+		return explain(errors.Join(err, c.exec("ROLLBACK")))
+	}
+	return explain(c.exec("COMMIT"))
 }

@@ -10,13 +10,13 @@ import (
 // of which layout it is.
 const (
 	applicationID = 0x56657242 // "VerB"
-	schemaVersion = 2
+	schemaVersion = 3
 )
 
 // schema is the layout. The event table and the recent table, which holds what
 // came last (see recent), are the truth, beside what is no part of the log:
-// meta, setting, rule, project, answer. The rest is derived and can be rebuilt
-// (Reindex), but for names: conversation.cid, run.run_id and msg_id, and the
+// meta, setting, rule, project, answer and what deliverySchema has. The rest is
+// derived and can be rebuilt (Reindex), but for names: conversation.cid, run.run_id and msg_id, and the
 // place in the queue of a run whose queue facts are erased.
 //
 // event.first_seq and event.marks are reserved: a row with first_seq stands
@@ -40,7 +40,7 @@ const (
 const schema = `
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE setting(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-` + eventSchema + derivedSchema + ownSchema
+` + eventSchema + derivedSchema + ownSchema + deliverySchema
 
 const eventSchema = `
 CREATE TABLE event(

@@ -93,6 +93,7 @@ type DB struct {
 	writer *conn
 	known  known
 	recent *recent
+	saves  saves
 	// unmoved is the most pages that can have come into the write-ahead
 	// log since Upkeep last looked at it.
 	unmoved int
@@ -116,8 +117,9 @@ var _ turnlog.Store = (*DB)(nil)
 // Open opens the database in dir, which it makes (0700) when there is none.
 // Before it returns, the new start number is durable: whoever had the database
 // open before can write nothing any more. It reads a bounded number of pages,
-// however much is stored; only a database of an older layout is read whole,
-// once, and brought up to date in one transaction.
+// however much is stored; only a database of an older layout is brought up to
+// date, once, in one transaction, for which one of the first layout is read
+// whole.
 //
 // Errors: ErrInUse when another process has the directory; ErrCorrupt or
 // ErrForeign for a file that is damaged or not ours, ErrNewer for one that a

@@ -6,28 +6,39 @@ import (
 )
 
 // upgrade brings a database of an older layout up to this one, in the open
-// transaction: whoever is stopped in the middle has the old one. It reads all
-// events. Nothing is changed when the layout is this version's.
+// transaction: whoever is stopped in the middle has the old one. Nothing is
+// changed when the layout is this version's. Layout 3 has what is kept about chats
+// besides what 2 has.
 func (d *DB) upgrade() error {
 	version, _, err := d.writer.integer("PRAGMA user_version")
 	if err != nil || version == schemaVersion {
 		return err
 	}
 	d.options.Logger.Info("the database is of an older layout and is brought up to date", "from", version, "to", schemaVersion)
-	for _, q := range fromOne {
-		if err := d.writer.once(q); err != nil {
+	if version < 2 {
+		if err := d.fromOne(); err != nil {
 			return err
 		}
 	}
-	if err := d.rebuild(context.Background()); err != nil {
+	if err := d.writer.once(deliverySchema); err != nil {
 		return err
 	}
 	return d.writer.once(fmt.Sprintf("PRAGMA user_version=%d", schemaVersion))
 }
 
-// fromOne makes layout 2 of layout 1: the derived tables have other columns.
-// Only the names in them are kept, the rest is folded anew.
-var fromOne = []string{
+// fromOne makes layout 2 of layout 1. It reads all events.
+func (d *DB) fromOne() error {
+	for _, q := range oneToTwo {
+		if err := d.writer.once(q); err != nil {
+			return err
+		}
+	}
+	return d.rebuild(context.Background())
+}
+
+// oneToTwo: the derived tables have other columns. Only the names in them are
+// kept, the rest is folded anew.
+var oneToTwo = []string{
 	`INSERT INTO event(conv, seq, at, kind, fact, run, msg, body) SELECT conv, seq, at, kind, fact, run, msg, body FROM recent;
 	DELETE FROM recent;
 	DROP INDEX conversation_newest; DROP INDEX run_unfinished; DROP TABLE turn;

@@ -93,7 +93,11 @@ type Size struct {
 // for Size, is a surface that takes messages and nothing else.
 type Caps struct {
 	Size Size
-	Edit bool
+	// Markup says that Render reads Markdown: a code block that goes on in the
+	// next message is closed and opened again, a table's head is repeated.
+	// Without it messages hold the text as it is.
+	Markup bool
+	Edit   bool
 	// Idempotent says that a Send of the same Post is shown at most once,
 	// however often it is made.
 	Idempotent bool

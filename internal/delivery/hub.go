@@ -1,0 +1,445 @@
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"verbatim/internal/event"
+	"verbatim/internal/id"
+	"verbatim/internal/surface"
+	"verbatim/internal/turnlog"
+)
+
+// Log is what delivery reads.
+type Log interface {
+	After(ctx context.Context, c id.Conversation, after int64, limit turnlog.Limit) ([]event.Record, error)
+	Watch(c id.Conversation) *turnlog.Watcher
+	Run(ctx context.Context, r id.Run) (turnlog.RunInfo, error)
+}
+
+// Endpoint is a configured surface.
+type Endpoint struct {
+	Surface surface.Surface
+	Policy  Policy
+}
+
+// Options are what a Hub is built of. All but Now and Logger are required.
+type Options struct {
+	Log       Log
+	Store     Store
+	Endpoints map[string]Endpoint
+	// ReadBlob returns the bytes of a file.
+	ReadBlob func(blob string) ([]byte, error)
+	// Mint makes ids of posts.
+	Mint func() string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger takes what people don't see; nil discards it.
+	Logger *slog.Logger
+}
+
+// Hub runs the lanes: one goroutine for each chat, which reads the log, asks the
+// lane what is next, stores it, makes the call, and stores what it came to. Safe
+// for concurrent use.
+type Hub struct {
+	opt       Options
+	governors map[string]*governor
+
+	mu      sync.Mutex
+	runners map[Address]*runner
+	stopped bool
+	wg      sync.WaitGroup
+	// quit is closed when no call is begun any more; ctx ends those under way.
+	quit   chan struct{}
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// New returns a hub that does nothing yet.
+func New(opt Options) *Hub {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Hub{opt: opt, governors: map[string]*governor{}, runners: map[Address]*runner{}, quit: make(chan struct{})}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	for name, e := range opt.Endpoints {
+		h.governors[name] = newGovernor(e.Surface.Caps().PerToken)
+	}
+	return h
+}
+
+// Start takes up every chat that has something bound.
+func (h *Hub) Start(ctx context.Context) error {
+	all, err := h.opt.Store.Addresses(ctx)
+	if err != nil {
+		return fmt.Errorf("read what chats show: %w", err)
+	}
+	for _, a := range all {
+		h.runner(a)
+	}
+	return nil
+}
+
+// Stop begins no call any more and waits for those under way; when ctx ends first
+// they are cut off, and what they came to is unknown until the next start. Nothing
+// is lost by either.
+func (h *Hub) Stop(ctx context.Context) {
+	h.mu.Lock()
+	if !h.stopped {
+		h.stopped = true
+		close(h.quit)
+	}
+	h.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		h.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	h.cancel()
+	<-done
+}
+
+// runner returns the goroutine of a chat, and starts it if there is none. It is nil
+// where nothing can be shown: the surface is not configured any more, takes no
+// messages, or the hub has stopped.
+func (h *Hub) runner(a Address) *runner {
+	e, ok := h.opt.Endpoints[a.Surface]
+	if !ok || e.Surface.Caps().Mute {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped {
+		return nil
+	}
+	r := h.runners[a]
+	if r == nil {
+		r = &runner{hub: h, at: a, end: e, wake: make(chan struct{}, 1), watches: map[id.Conversation]*watch{}}
+		h.runners[a] = r
+		h.wg.Go(r.run)
+	}
+	return r
+}
+
+// Bind shows a conversation in a chat from its present head on; see Store.Bind.
+func (h *Hub) Bind(ctx context.Context, a Address, c id.Conversation) (Binding, error) {
+	before, had, err := h.opt.Store.Bound(ctx, a)
+	if err != nil {
+		return Binding{}, err
+	}
+	b, err := h.opt.Store.Bind(ctx, a, c)
+	if err != nil {
+		return Binding{}, err
+	}
+	if r := h.runner(a); r != nil && (!had || before.ID != b.ID) {
+		r.tell(func(l *Lane) error {
+			saved, err := h.opt.Store.Lane(h.ctx, a)
+			for _, b := range saved.Bindings {
+				l.Bind(b)
+			}
+			return err
+		})
+	}
+	return b, nil
+}
+
+// Say posts a line of the product itself in a chat, in Markdown. It is durable on
+// return. The same key for the same chat is posted once.
+func (h *Hub) Say(ctx context.Context, a Address, key, text string) error {
+	e, ok := h.opt.Endpoints[a.Surface]
+	if !ok || e.Surface.Caps().Mute {
+		return nil
+	}
+	b, _, err := h.opt.Store.Bound(ctx, a)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(a.Surface + "\x00" + a.Chat.ID + "\x00" + a.Chat.Thread + "\x00" + key))
+	p := Placement{Post: "s_" + hex.EncodeToString(sum[:16]), Binding: b.ID, Item: "s:" + key, Part: 1, State: Planned, First: h.opt.Now()}
+	rendered, _ := e.Surface.Render(text, false)
+	p.Body = &surface.Post{ID: p.Post, Conversation: string(b.Conversation), Kind: surface.KindNotice, Part: 1, Text: rendered}
+	fresh, err := h.opt.Store.Add(ctx, Change{Address: a, Binding: b.ID, Place: []Placement{p}})
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	if r := h.runner(a); r != nil {
+		r.tell(func(l *Lane) error { l.Say(p); return nil })
+	}
+	return nil
+}
+
+// Again posts once more what may be missing in a chat of the newest run of which
+// anything may be, and returns how many posts that are.
+func (h *Hub) Again(ctx context.Context, a Address) (int, error) {
+	unsure, err := h.opt.Store.Unsure(ctx, a)
+	if err != nil || len(unsure) == 0 {
+		return 0, err
+	}
+	change := Change{Address: a}
+	for i, p := range unsure {
+		unsure[i] = Repeat(p)
+		change.Place = append(change.Place, unsure[i])
+	}
+	if err := h.opt.Store.Save(ctx, change); err != nil {
+		return 0, err
+	}
+	if r := h.runner(a); r != nil {
+		r.tell(func(l *Lane) error {
+			l.Revive()
+			for _, p := range unsure {
+				l.Say(p)
+			}
+			return nil
+		})
+	}
+	return len(unsure), nil
+}
+
+// Revive says that something came from a chat: it is not closed to us.
+func (h *Hub) Revive(a Address) {
+	if r := h.runner(a); r != nil {
+		r.tell(func(l *Lane) error { l.Revive(); return nil })
+	}
+}
+
+// runner is one chat's goroutine.
+type runner struct {
+	hub  *Hub
+	at   Address
+	end  Endpoint
+	wake chan struct{}
+
+	mu   sync.Mutex
+	mail []func(*Lane) error
+
+	watches map[id.Conversation]*watch
+}
+
+// watch follows a conversation until stop is closed.
+type watch struct {
+	watcher *turnlog.Watcher
+	stop    chan struct{}
+}
+
+func (w *watch) close() {
+	close(w.stop)
+	w.watcher.Close()
+}
+
+// tell has the lane changed by its own goroutine.
+func (r *runner) tell(f func(*Lane) error) {
+	r.mu.Lock()
+	r.mail = append(r.mail, f)
+	r.mu.Unlock()
+	r.poke()
+}
+
+func (r *runner) poke() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+var errQuit = errors.New("delivery stops")
+
+func (r *runner) run() {
+	defer r.unwatch()
+	defer r.governor().leave(r)
+	err := r.serve()
+	if err != nil && !errors.Is(err, errQuit) {
+		r.hub.opt.Logger.Error("a chat is not served any more", "surface", r.at.Surface, "chat", r.at.Chat.ID, "err", err)
+	}
+}
+
+func (r *runner) governor() *governor { return r.hub.governors[r.at.Surface] }
+
+func (r *runner) serve() error {
+	lane, err := r.load()
+	if err != nil {
+		return err
+	}
+	for {
+		if err := r.retry(func() error { return r.read(lane) }); err != nil {
+			return err
+		}
+		if err := r.step(lane); err != nil {
+			return err
+		}
+	}
+}
+
+// load takes up what is stored.
+func (r *runner) load() (lane *Lane, err error) {
+	h := r.hub
+	cfg := Config{
+		Address: r.at, Caps: r.end.Surface.Caps(), Policy: r.end.Policy, Render: r.end.Surface.Render,
+		Mint: h.opt.Mint, Start: h.opt.Store.Start(),
+	}
+	if reader, ok := r.end.Surface.(surface.Reader); ok {
+		cfg.Same = reader.Same
+	}
+	err = r.retry(func() error {
+		saved, err := h.opt.Store.Lane(h.ctx, r.at)
+		if err != nil {
+			return err
+		}
+		var change Change
+		lane, change = NewLane(cfg, saved)
+		if len(change.Place) == 0 {
+			return nil
+		}
+		return h.opt.Store.Save(h.ctx, change)
+	})
+	return lane, err
+}
+
+// retry does something until it succeeds; it gives up when the hub quits or a later
+// start owns the lanes.
+func (r *runner) retry(f func() error) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := f()
+		if err == nil || errors.Is(err, ErrFenced) {
+			return err
+		}
+		r.hub.opt.Logger.Warn("delivery waits", "surface", r.at.Surface, "chat", r.at.Chat.ID, "err", err)
+		select {
+		case <-time.After(wait):
+		case <-r.hub.quit:
+			return errQuit
+		}
+	}
+}
+
+// read gives the lane its mail and all records that there are.
+func (r *runner) read(lane *Lane) error {
+	r.mu.Lock()
+	mail := r.mail
+	r.mail = nil
+	r.mu.Unlock()
+	for i, f := range mail {
+		if err := f(lane); err != nil {
+			r.mu.Lock()
+			r.mail = append(mail[i:], r.mail...)
+			r.mu.Unlock()
+			return err
+		}
+	}
+	readings := lane.Readings()
+	r.watch(readings)
+	for _, at := range readings {
+		for {
+			records, err := r.hub.opt.Log.After(r.hub.ctx, at.Conversation, at.After, turnlog.Limit{})
+			if err != nil {
+				return err
+			}
+			if len(records) == 0 {
+				break
+			}
+			lane.Feed(at.Binding, records)
+			at.After = records[len(records)-1].Seq
+		}
+	}
+	return nil
+}
+
+// watch follows exactly the conversations that the lane reads.
+func (r *runner) watch(readings []Reading) {
+	wanted := map[id.Conversation]bool{}
+	for _, at := range readings {
+		wanted[at.Conversation] = true
+		if r.watches[at.Conversation] != nil {
+			continue
+		}
+		w := &watch{watcher: r.hub.opt.Log.Watch(at.Conversation), stop: make(chan struct{})}
+		r.watches[at.Conversation] = w
+		r.hub.wg.Go(func() {
+			for {
+				select {
+				case <-w.watcher.C:
+					r.poke()
+				case <-w.stop:
+					return
+				}
+			}
+		})
+	}
+	for c, w := range r.watches {
+		if !wanted[c] {
+			w.close()
+			delete(r.watches, c)
+		}
+	}
+}
+
+func (r *runner) unwatch() {
+	for _, w := range r.watches {
+		w.close()
+	}
+}
+
+// step does the next thing, or waits for it.
+func (r *runner) step(lane *Lane) error {
+	h := r.hub
+	now := h.opt.Now()
+	op := lane.Next(now)
+	if op.Kind == OpWait {
+		return r.rest(op.Until, now)
+	}
+	select {
+	case <-h.quit:
+		return errQuit
+	default:
+	}
+	if op.Kind != OpStore {
+		if until, ok := r.governor().take(r, op.Priority, now); !ok {
+			return r.rest(until, now)
+		}
+	}
+	if err := r.save(lane.Begin(op, now)); err != nil {
+		return err
+	}
+	if op.Kind == OpStore {
+		lane.Stored()
+		return nil
+	}
+	return r.save(r.call(lane, op))
+}
+
+// rest waits for a time, for records, for mail, or for the end.
+func (r *runner) rest(until, now time.Time) error {
+	var timer <-chan time.Time
+	if !until.IsZero() {
+		t := time.NewTimer(max(until.Sub(now), 0))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-r.wake:
+	case <-timer:
+	case <-r.hub.quit:
+		return errQuit
+	}
+	return nil
+}
+
+// save stores a change, however long that takes: what was done can't be undone.
+func (r *runner) save(c Change) error {
+	if len(c.Place) == 0 && c.Pace == nil && c.Done == 0 && len(c.Runs) == 0 {
+		return nil
+	}
+	return r.retry(func() error { return r.hub.opt.Store.Save(r.hub.ctx, c) })
+}

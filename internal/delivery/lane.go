@@ -1,0 +1,304 @@
+package delivery
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"verbatim/internal/event"
+	"verbatim/internal/id"
+	"verbatim/internal/split"
+	"verbatim/internal/surface"
+)
+
+// What a lane waits for.
+const (
+	// CallTime is how long one call may take.
+	CallTime = 15 * time.Second
+	// settleTime is how long after CallTime a post that may have landed is
+	// looked for.
+	settleTime = 15 * time.Second
+	// firstWait and maxWait bound the pause before a call is made again.
+	firstWait = time.Second
+	maxWait   = 5 * time.Minute
+	// maxInterval is the slowest that a platform's complaints make edits, and
+	// calmTime how long it must be quiet for them to become twice as fast.
+	maxInterval = 10 * time.Second
+	calmTime    = time.Minute
+	// enoughInk is how many visible characters open a post that grows.
+	enoughInk = 4
+	// paragraphInk is how many must wait before text goes out at a paragraph's
+	// end where posts can't grow, and paragraphGap the time between two.
+	paragraphInk = 600
+	paragraphGap = 2 * time.Second
+	// lateEdit is how long a few characters wait for more.
+	lateEdit = 3 * time.Second
+	// typingEvery is how often typing is shown.
+	typingEvery = 4 * time.Second
+	// deadEdits is how many edits in a row the platform may fail to take before
+	// what is left is posted instead.
+	deadEdits = 3
+)
+
+// Config is what a lane is made for.
+type Config struct {
+	Address Address
+	Caps    surface.Caps
+	Policy  Policy
+	// Render and Same are the surface's; Same only with ReadBack.
+	Render func(markdown string, plain bool) (text string, size int)
+	Same   func(seen surface.Seen, text string) bool
+	// Mint makes ids of posts.
+	Mint func() string
+	// Start is the number of this start of the process.
+	Start int64
+
+	bug bug
+}
+
+// Lane is the ordered work for one chat, without any input or output: it is told
+// records, asked what is next, and told how that went. It makes no call and reads
+// no clock. Not safe for concurrent use.
+type Lane struct {
+	cfg    Config
+	marked split.Rule
+	plain  split.Rule
+	pace   Pace
+	tracks []*track
+	// loose are posts of no item: the product's own lines, and what is sent
+	// again.
+	loose []*spot
+	// now is the post that was sent last; nothing else is begun while it is not
+	// settled.
+	now  current
+	busy bool
+	// last is when a post or an edit was last begun, typed when typing was
+	// last shown.
+	last, typed time.Time
+	lastID      string
+	// gone says that the platform has closed the chat to us.
+	gone bool
+}
+
+// current is a post with what it belongs to; it and t are nil for one of no item.
+type current struct {
+	t    *track
+	it   *item
+	spot *spot
+}
+
+// spot is a placement with what is remembered of it while the process runs.
+type spot struct {
+	Placement
+	// failed counts the edits in a row that were surely not taken, checks how
+	// often a confirmed edit was looked for; unsure says that an edit up to
+	// EditTo may have landed.
+	failed, checks int
+	unsure         bool
+}
+
+// track is a binding of the lane, being shown.
+type track struct {
+	Binding
+	script *script
+	spots  map[string][]*spot
+	// settled maps an item to its version at which nothing was left to do.
+	settled map[*item]int
+}
+
+// NewLane takes up what is stored of a chat. The change, if it has any
+// placements, must be stored before the first call.
+func NewLane(cfg Config, saved Saved) (*Lane, Change) {
+	l := &Lane{cfg: cfg, pace: saved.Pace, lastID: saved.LastID}
+	l.marked = split.Rule{Max: cfg.Caps.Size.Max, Markers: cfg.Caps.Markup, Measure: l.measure(false)}
+	l.plain = split.Rule{Max: cfg.Caps.Size.Max, Measure: l.measure(true)}
+	for _, b := range saved.Bindings {
+		l.track(b)
+	}
+	change := Change{Address: cfg.Address}
+	for _, p := range saved.Place {
+		s := &spot{Placement: p, unsure: p.EditTo != 0}
+		if s.State == InFlight {
+			s.State, s.Error = Unknown, "the process ended during the call"
+			change.Place = append(change.Place, s.Placement)
+		}
+		l.keep(s)
+	}
+	return l, change
+}
+
+func (l *Lane) measure(plain bool) func(string) int {
+	return func(display string) int {
+		_, size := l.cfg.Render(display, plain)
+		return size
+	}
+}
+
+func (l *Lane) keep(s *spot) {
+	kept := false
+	for _, t := range l.tracks {
+		if t.ID == s.Binding && s.Seq > t.script.seq {
+			t.spots[s.Item] = append(t.spots[s.Item], s)
+			l.unsettled(current{t: t, spot: s})
+			slices.SortFunc(t.spots[s.Item], func(a, b *spot) int { return cmp.Compare(a.Part, b.Part) })
+			kept = true
+		}
+	}
+	if (s.Again || !kept) && !l.final(s, time.Time{}) {
+		l.loose = append(l.loose, s)
+		l.unsettled(current{spot: s})
+	}
+}
+
+// unsettled notes the post that the last process had begun.
+func (l *Lane) unsettled(c current) {
+	if c.spot.Attempts > 0 && !c.spot.Again && !l.final(c.spot, time.Time{}) {
+		l.now = c
+	}
+}
+
+func (l *Lane) track(b Binding) *track {
+	for _, t := range l.tracks {
+		if t.ID == b.ID {
+			t.Closed, t.Until = b.Closed, b.Until
+			t.script.until = until(b)
+			return t
+		}
+	}
+	t := &track{
+		Binding: b, script: newScript(l.cfg.Address, l.cfg.Caps, l.cfg.Policy, max(b.From, b.Done)),
+		spots: map[string][]*spot{}, settled: map[*item]int{},
+	}
+	t.script.until = until(b)
+	l.tracks = append(l.tracks, t)
+	return t
+}
+
+// until is the seq after which a closed binding shows no new run. A conversation
+// without records has none.
+func until(b Binding) int64 {
+	if !b.Closed {
+		return 0
+	}
+	return max(b.Until, 1)
+}
+
+// Bind says that a binding was made or closed.
+func (l *Lane) Bind(b Binding) { l.track(b) }
+
+// Say adds a post of the product itself, which is stored.
+func (l *Lane) Say(p Placement) {
+	for _, s := range l.loose {
+		if s.Post == p.Post {
+			return
+		}
+	}
+	l.loose = append(l.loose, &spot{Placement: p})
+}
+
+// Again sends posts again that may be missing; they must be stored as planned
+// first: see Repeat.
+func Repeat(p Placement) Placement {
+	p.State, p.Again, p.NotBefore, p.Wait, p.First = Planned, true, time.Time{}, 0, time.Time{}
+	return p
+}
+
+// Revive says that something came from the chat: it is not closed to us.
+func (l *Lane) Revive() { l.gone = false }
+
+// Reading is a conversation that a lane follows.
+type Reading struct {
+	Binding      int64
+	Conversation id.Conversation
+	After        int64
+}
+
+// Readings returns what the lane wants records of, and after which.
+func (l *Lane) Readings() []Reading {
+	var out []Reading
+	for _, t := range l.tracks {
+		if t.complete() {
+			continue
+		}
+		out = append(out, Reading{Binding: t.ID, Conversation: t.Conversation, After: t.script.seq})
+	}
+	return out
+}
+
+// Feed gives records of a binding's conversation, in order.
+func (l *Lane) Feed(binding int64, records []event.Record) {
+	for _, t := range l.tracks {
+		if t.ID != binding {
+			continue
+		}
+		for _, r := range records {
+			t.script.apply(r)
+		}
+	}
+}
+
+// complete reports whether a closed binding has shown all that it ever will.
+func (t *track) complete() bool {
+	return t.Closed && t.script.seq >= t.Until && !t.running() && len(t.script.runs) == 0
+}
+
+func (t *track) running() bool {
+	for _, run := range t.script.runs {
+		if run.last == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fingerprint names what a post shows.
+func fingerprint(p *surface.Post) string {
+	h := sha256.New()
+	h.Write([]byte(p.Text))
+	for _, b := range p.Buttons {
+		h.Write([]byte("\x00" + b.Label + "\x00" + b.Data))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// final reports whether nothing more will be found out about a placement. With
+// the zero time it is asked of one that was loaded.
+func (l *Lane) final(s *spot, now time.Time) bool {
+	switch s.State {
+	case Planned, InFlight:
+		return false
+	case Unknown:
+		if l.cfg.Caps.Idempotent || l.cfg.Caps.ReadBack {
+			return s.Body == nil || l.old(s, now)
+		}
+	}
+	return true
+}
+
+// old reports whether a placement has been tried for as long as it may be.
+func (l *Lane) old(s *spot, now time.Time) bool {
+	return !s.First.IsZero() && !now.IsZero() && stale(s.First, now, l.cfg.Policy.MaxAge)
+}
+
+// interval is the time between two edits as the platform's complaints have made
+// it.
+func (l *Lane) interval(now time.Time) time.Duration {
+	have := l.pace.Interval
+	for quiet := now.Sub(l.pace.Quiet); have > l.cfg.Policy.EditInterval && quiet >= calmTime; quiet -= calmTime {
+		have /= 2
+	}
+	return max(have, l.cfg.Policy.EditInterval)
+}
+
+// gate is when the next call may be made.
+func (l *Lane) gate() time.Time {
+	gate := l.pace.NotBefore
+	if !l.last.IsZero() {
+		if t := l.last.Add(l.cfg.Caps.PerChat); t.After(gate) {
+			gate = t
+		}
+	}
+	return gate
+}

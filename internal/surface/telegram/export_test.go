@@ -1,0 +1,24 @@
+package telegram
+
+// Options are keys for tests.
+type Options struct {
+	Token, Base string
+	Webhook     bool
+	Limit       int
+}
+
+// KeysOf returns the platform's keys, with the defaults for what is not set.
+func KeysOf(o Options) any {
+	k, ok := Platform.Keys().(*keys)
+	if !ok {
+		panic("the keys have another type")
+	}
+	k.Token, k.Webhook = o.Token, o.Webhook
+	if o.Base != "" {
+		k.APIBase = o.Base
+	}
+	if o.Limit != 0 {
+		k.Limit = o.Limit
+	}
+	return k
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"verbatim/internal/chat"
 	"verbatim/internal/event"
@@ -141,6 +142,38 @@ func TestClosingIsTriedAgain(t *testing.T) {
 	}
 	w.ask("c", "again")
 	w.wantRows("c", "user: hello\nfailed: \nuser: again\ncomplete: re: again\n")
+}
+
+// tardy is a log that says late that the error which closes a run is stored.
+type tardy struct {
+	*stubborn
+	say chan struct{}
+}
+
+func (l *tardy) Append(ctx context.Context, c id.Conversation, drafts ...turnlog.Draft) ([]event.Record, error) {
+	records, err := l.stubborn.Append(ctx, c, drafts...)
+	if drafts[len(drafts)-1].Event.Kind() == "error" && err == nil {
+		<-l.say
+	}
+	return records, err
+}
+
+// Who has seen the end of a run that was hard to close can send at once.
+func TestSendAfterAnEndThatWasHardToStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &tardy{stubborn: &stubborn{n: 3}, say: make(chan struct{})}
+		w := newWorldOver(t, func(l *turnlog.Log) chat.Log {
+			log.Log = l
+			return log
+		})
+		w.ask("c", "hello")
+		var sent sync.WaitGroup
+		sent.Go(func() { w.ask("c", "again") })
+		synctest.Wait()
+		close(log.say)
+		sent.Wait()
+		w.wantRows("c", "user: hello\nfailed: \nuser: again\ncomplete: re: again\n")
+	})
 }
 
 // A client that goes away while it waits for the last run's end takes no other

@@ -298,8 +298,15 @@ func (s *Service) settled(ctx context.Context, l *lane) error {
 	case <-run.done:
 		return nil
 	case <-run.stuck:
-		return refuse(Conflict, "The last answer in this conversation could not be stored to its end yet; look at the disk, then send again.")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	info, err := s.opt.Log.Run(ctx, run.run)
+	if err != nil {
+		return err
+	}
+	if info.Last == 0 {
+		return refuse(Conflict, "The last answer in this conversation could not be stored to its end yet; look at the disk, then send again.")
+	}
+	return s.idle(ctx, l)
 }

@@ -158,6 +158,12 @@ func (l *Lane) unloose(s *spot) {
 func (l *Lane) nextTrack(t *track, now time.Time) (op Op, free bool) {
 	var until time.Time
 	for _, it := range t.script.items {
+		if len(t.script.runs) > 0 {
+			if run := t.script.runs[0]; run.last != 0 && it.first > run.last {
+				// Whatever comes after a run comes after its end.
+				break
+			}
+		}
 		op, how := l.nextItem(t, it, now)
 		if op.Kind != OpWait {
 			return op, false

@@ -27,7 +27,7 @@ type script struct {
 
 	runs     []*show
 	byRun    map[id.Run]*show
-	segments map[id.Segment]*item
+	segments map[string]*item
 	asks     map[id.Approval]*ask
 	// loose are items of no run, in order with those of runs by first.
 	items []*item
@@ -47,7 +47,7 @@ func deviceOf(c surface.Chat) string {
 func newScript(to Address, caps surface.Caps, p Policy, after int64) *script {
 	return &script{
 		to: to, device: deviceOf(to.Chat), policy: p, live: caps.Edit && p.Streaming, edits: caps.Edit, buttons: caps.Buttons,
-		seq: after, byRun: map[id.Run]*show{}, segments: map[id.Segment]*item{}, asks: map[id.Approval]*ask{},
+		seq: after, byRun: map[id.Run]*show{}, segments: map[string]*item{}, asks: map[id.Approval]*ask{},
 	}
 }
 
@@ -150,15 +150,15 @@ func (s *script) start(r event.Record, e event.Start) {
 // text adds to a segment. One opens at its first visible character and brings
 // earlier blanks along.
 func (s *script) text(r event.Record, run *show, kind surface.Kind, seg id.Segment, offset int64, text string) {
-	it := s.segments[seg]
+	it := s.segments[segmentKey(run, seg)]
 	if it == nil {
-		it = &item{key: "t:" + string(seg), run: run.id, segment: seg, kind: kind, first: r.Seq, replyTo: s.anchor(run)}
+		it = &item{key: segmentKey(run, seg), run: run.id, segment: seg, kind: kind, first: r.Seq, replyTo: s.anchor(run)}
 		it.whole = kind == surface.KindReasoning || !s.policy.Streaming
 		it.held = kind == surface.KindText && !s.policy.Commentary
 		if kind == surface.KindReasoning {
 			it.dress = dress(s.policy.Reasoning)
 		}
-		s.segments[seg] = it
+		s.segments[it.key] = it
 	}
 	if offset != int64(len(it.text)) {
 		return
@@ -170,6 +170,9 @@ func (s *script) text(r event.Record, run *show, kind surface.Kind, seg id.Segme
 		s.add(run, it)
 	}
 }
+
+// segmentKey names the item of a segment; segments are counted in each run anew.
+func segmentKey(run *show, seg id.Segment) string { return "t:" + string(run.id) + ":" + string(seg) }
 
 func isInk(r rune) bool { return !unicode.IsSpace(r) }
 
@@ -189,7 +192,7 @@ func (s *script) add(run *show, it *item) {
 }
 
 func (s *script) segmentEnd(r event.Record, run *show, e event.SegmentEnd) {
-	it := s.segments[e.Segment]
+	it := s.segments[segmentKey(run, e.Segment)]
 	if e.Phase == event.PhaseReasoning && it == nil {
 		if e.Visible {
 			run.withheld.Reasoning++
@@ -277,6 +280,6 @@ func (s *script) forget(done int64) {
 	s.runs = slices.DeleteFunc(s.runs, func(run *show) bool { return run.last != 0 && run.last <= done })
 	s.items = slices.DeleteFunc(s.items, func(it *item) bool { return it.closed && it.seq <= done })
 	maps.DeleteFunc(s.byRun, func(_ id.Run, run *show) bool { return run.last != 0 && run.last <= done })
-	maps.DeleteFunc(s.segments, func(_ id.Segment, it *item) bool { return it.closed && it.seq <= done })
+	maps.DeleteFunc(s.segments, func(_ string, it *item) bool { return it.closed && it.seq <= done })
 	maps.DeleteFunc(s.asks, func(_ id.Approval, a *ask) bool { return a.over && a.seq <= done })
 }

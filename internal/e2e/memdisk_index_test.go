@@ -202,6 +202,10 @@ func (s *memStore) Erase(_ context.Context, c id.Conversation, e turnlog.Erasure
 	records := slices.Clone(s.disk.records[c])
 	for i, r := range records {
 		if s.disk.named(r, e) {
+			if q, ok := s.disk.waited[c][r.Seq]; ok {
+				q.Request = ""
+				s.disk.waited[c][r.Seq] = q
+			}
 			stone, err := event.NewRecord(c, r.Run, r.Message, event.Erased{Was: r.Kind, Bytes: int64(len(r.Body))})
 			if err != nil {
 				return nil, err

@@ -17,8 +17,8 @@ type memDisk struct {
 	mu      sync.Mutex
 	start   int64
 	records map[id.Conversation][]event.Record
-	// waited are the facts of queues, which an erasure takes the text of and
-	// not what they say of their runs.
+	// waited are the facts of queues, which an erasure takes the text and the
+	// hash of, and not what they say of their runs.
 	waited map[id.Conversation]map[int64]event.Queue
 }
 

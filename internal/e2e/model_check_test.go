@@ -188,7 +188,7 @@ func (s *schedule) checkRuns(c id.Conversation, records []event.Record) error {
 		run := runs[q.send.Run]
 		switch {
 		case run.erased:
-			q.ended, q.erased = true, true
+			q.ended = true
 		case info.First == 0 && (run.started || q.said != ""):
 			return fmt.Errorf("run %s waits or was taken out, and %q was said", q.send.Run, q.said)
 		case info.First == 0:
@@ -291,7 +291,11 @@ func (s *schedule) facts(c id.Conversation) (*transcript.Conversation, error) {
 // outline writes rows, versions and states without their text.
 func outline(state *transcript.Conversation) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q\n", state.Title)
+	fmt.Fprintf(&b, "%q", state.Title)
+	for _, q := range state.Queue {
+		fmt.Fprintf(&b, " waits %s", q.Run)
+	}
+	fmt.Fprintf(&b, " held %t\n", state.Held)
 	for _, row := range state.Rows() {
 		fmt.Fprintf(&b, "%d %s %q", row.Index, row.Role, row.Turn.User.Text)
 		for _, run := range row.Turn.Runs {

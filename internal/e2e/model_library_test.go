@@ -191,7 +191,18 @@ func (s *schedule) removeQueued() error {
 func (s *schedule) resume() error {
 	c := s.anyChat()
 	s.note("resume %s", c)
-	return s.allow(s.engine.chat.Resume(context.Background(), c, testVia))
+	resumed := s.engine.chat.Resume(context.Background(), c, testVia)
+	state, err := s.state(c)
+	switch {
+	case err != nil:
+		return err
+	case resumed == nil && state.Held:
+		return fmt.Errorf("%s is held after it was resumed", c)
+	case state.Open() != nil:
+		// Its end may be one that the disk does not take yet.
+		return s.allow(resumed, chat.Conflict)
+	}
+	return s.allow(resumed)
 }
 
 // checkErasures: what was deleted is erased when its time is over, and nothing

@@ -175,9 +175,8 @@ func (s *schedule) repeat() error {
 	info, err := s.engine.chat.Send(context.Background(), r)
 	var refused *chat.Error
 	switch {
-	case other && errors.As(err, &refused) && (refused.Code == chat.Mismatch || q.erased && refused.Code == chat.Missing):
-		// What an erased one was asked is not known any more.
-		return nil
+	case other && errors.As(err, &refused):
+		return s.checkMismatch(q, refused)
 	case other:
 		return fmt.Errorf("run %s taken with another body: %v", r.Run, err)
 	case errors.As(err, &refused) && refused.Code == chat.Missing:
@@ -187,6 +186,30 @@ func (s *schedule) repeat() error {
 		return s.allow(err)
 	case info.Run != r.Run || info.Conversation != r.Conversation:
 		return fmt.Errorf("repeat of %s gave %+v", r.Run, info)
+	}
+	return nil
+}
+
+// checkMismatch: a known run id with another body is refused for that, unless
+// what was asked is erased, and nobody can know any more that it was another.
+func (s *schedule) checkMismatch(q *request, refused *chat.Error) error {
+	records, err := s.records(q.send.Conversation)
+	if err != nil {
+		return err
+	}
+	info, err := s.engine.log.Run(context.Background(), q.send.Run)
+	if err != nil {
+		return err
+	}
+	want, at := chat.Mismatch, info.First
+	if at == 0 {
+		at = info.Queued
+	}
+	if _, erased := mustEvent(records[at-1]).(event.Erased); erased {
+		want = chat.Missing
+	}
+	if refused.Code != want {
+		return fmt.Errorf("run %s with another body is refused as %s, want %s: %w", q.send.Run, refused.Code, want, refused)
 	}
 	return nil
 }
@@ -219,7 +242,6 @@ func (s *schedule) fault() error {
 	times := 1 + s.random.IntN(10)/9 // closing the run then fails too
 	s.note("the next %d commits fail: %v", times, err)
 	s.engine.store.failNext(err, times)
-	s.failing = true
 	for _, q := range s.asked {
 		q.whole = q.whole && q.ended
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,11 +36,18 @@ func TestModel(t *testing.T) {
 }
 
 // playSchedules plays schedules, some in each place. Time is that of a bubble: it
-// stands while anything moves.
+// stands while anything moves. VERBATIM_SCHEDULE, with the seed of a failure,
+// plays that schedule alone, and those before it in its place.
 func playSchedules(t *testing.T, schedules, perPlace int, newPlace func() (place, error)) {
 	t.Helper()
-	random := newRandom(t)
+	random, only := newRandom(t), onlySchedule(t)
 	for n := 0; n < schedules && !t.Failed(); n += perPlace {
+		if only >= 0 && n/perPlace != only/perPlace {
+			for range min(perPlace, schedules-n) {
+				random.Uint64() // the seed of a schedule
+			}
+			continue
+		}
 		p, err := newPlace()
 		if err != nil {
 			t.Fatal(err)
@@ -48,6 +56,20 @@ func playSchedules(t *testing.T, schedules, perPlace int, newPlace func() (place
 			playIn(t, p, random, n, min(perPlace, schedules-n))
 		})
 	}
+}
+
+// onlySchedule returns the number of the one schedule to play, -1 for all.
+func onlySchedule(t *testing.T) int {
+	t.Helper()
+	s := os.Getenv("VERBATIM_SCHEDULE")
+	if s == "" {
+		return -1
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		t.Fatalf("VERBATIM_SCHEDULE: %q is no number of a schedule", s)
+	}
+	return n
 }
 
 // playIn plays schedules in one place, one after another.
@@ -97,10 +119,6 @@ type schedule struct {
 	resolved []id.Approval // requests that somebody decided or that ended
 	readers  []*follower
 	observed map[id.Conversation][]event.Record // the longest that anyone read
-	// failing says that the disk failed since the last restart: then a queue
-	// may wait that the log doesn't say is held. So may one that an answer
-	// held which is erased.
-	failing bool
 }
 
 // request is a message, or an answer to be given again, that was taken.
@@ -110,7 +128,6 @@ type request struct {
 	said   string // all text that the model's connection took
 	whole  bool   // nothing came between the model and the log
 	ended  bool   // its terminal was seen in the log
-	erased bool   // its records were, with the hash that would know it again
 }
 
 func newSchedule(e *engine, random *rand.Rand, number int) *schedule {
@@ -162,7 +179,7 @@ func (s *schedule) restart(end func() error) error {
 		return fmt.Errorf("open again: %w", err)
 	}
 	e.tools.ran = s.engine.tools.ran
-	s.engine, s.failing = e, false
+	s.engine = e
 	left, err := s.leftOver()
 	if err != nil {
 		return err
@@ -210,7 +227,7 @@ func (s *schedule) stuck() (string, error) {
 		}
 		run := state.Open()
 		switch {
-		case run == nil && len(state.Queue) > 0 && !state.Held && !s.failing:
+		case run == nil && len(state.Queue) > 0 && !state.Held:
 			return fmt.Sprintf("%d messages of %s", len(state.Queue), c), nil
 		case run != nil && !waiting[run.ID] && !s.listening(run.ID) && !callOpen(run):
 			return fmt.Sprintf("run %s of %s", run.ID, c), nil

@@ -36,6 +36,10 @@ func (l *lane) takeSigned(ctx context.Context, r delivery.Inbound) (surface.Ack,
 		return ack, err
 	}
 	t.stored = true
+	// Nothing is waited for any more, also not by those before it.
+	for _, o := range l.turns {
+		o.ripe = true
+	}
 	l.turns = append(l.turns, t)
 	// It is ours now, whether its sender still waits or not.
 	l.proceed(context.WithoutCancel(ctx))

@@ -71,7 +71,7 @@ func (t *turn) takes(r delivery.Inbound, at time.Time) bool {
 // says that it has waited long enough, and at is then when it came.
 func (l *lane) join(r delivery.Inbound, at time.Time, ripe bool) {
 	for _, t := range slices.Backward(l.turns) {
-		if t.run != "" || t.rows[0].Sender.ID != r.Sender.ID {
+		if t.run == "" && t.rows[0].Sender.ID != r.Sender.ID {
 			continue
 		}
 		if t.ripe == ripe && t.takes(r, at) {

@@ -50,6 +50,9 @@ type state struct {
 	fence fence
 	// para says that the line before may go on.
 	para bool
+	// bare says that the line before was the mark of a list item and nothing
+	// else: a blank line ends that item.
+	bare bool
 	// head is where the line before begins, if it has cells and so may be the
 	// header of a table.
 	head, headCells int
@@ -93,6 +96,8 @@ func (s state) match(c *cursor) int {
 	for i, box := range s.in {
 		width, at := c.indent()
 		switch {
+		case s.bare && i == len(s.in)-1 && at == c.end:
+			return i
 		case !box.quote && (at == c.end || width >= box.width):
 			c.skip(box.width)
 		case box.quote && width < 4 && at < c.end && c.text[at] == '>':
@@ -159,6 +164,7 @@ func (s state) leaf(c *cursor, l line, in []container, opened, all bool) (state,
 		l.kind = blank
 		if opened {
 			l.kind = prose
+			next.bare = l.item
 		}
 	case l.indent >= 4 && !more:
 		l.kind = indented

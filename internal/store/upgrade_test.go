@@ -234,6 +234,12 @@ func TestLayoutOneIsBroughtUpToDate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	hasThisLayout(t, dir)
+}
+
+// hasThisLayout compares a database with a new one.
+func hasThisLayout(t *testing.T, dir string) {
+	t.Helper()
 	fresh := t.TempDir()
 	if err := mustOpen(t, fresh).Close(); err != nil {
 		t.Fatal(err)
@@ -250,34 +256,136 @@ func TestLayoutOneIsBroughtUpToDate(t *testing.T) {
 	}
 }
 
+// toLayoutTwo makes a closed database of this layout one of layout 2, which had
+// nothing about chats.
+func toLayoutTwo(t *testing.T, dir string) {
+	t.Helper()
+	c := dialRaw(t, filepath.Join(dir, "verbatim.db"))
+	defer c.close()
+	for _, table := range []string{"lane", "binding", "placement", "run_shown", "inbound", "mark"} {
+		c.exec("DROP TABLE " + table)
+	}
+	c.exec("PRAGMA user_version=2")
+	c.exec("VACUUM")
+}
+
+// layoutTwo makes such a database with a turn in it, and returns its records.
+func layoutTwo(t *testing.T, dir string) []event.Record {
+	t.Helper()
+	db := mustOpen(t, dir)
+	l := turnlog.New(db, turnlog.Options{})
+	(&writer{t: t, log: l}).turn("c", "text", 5000)
+	records, err := l.After(t.Context(), "c", 0, turnlog.Limit{})
+	if err := errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	toLayoutTwo(t, dir)
+	return records
+}
+
+func holdsTwo(t *testing.T, db *store.DB, records []event.Record) {
+	t.Helper()
+	got, err := db.Read(t.Context(), "c", 0, turnlog.Limit{}, false)
+	if d := cmp.Diff(records, got, cmpopts.IgnoreUnexported(event.Record{})); d != "" || err != nil {
+		t.Errorf("%v (-written +read):\n%s", err, d)
+	}
+	list, err := db.Conversations(t.Context(), turnlog.Query{})
+	if err != nil || len(list) != 1 || list[0].Rows != 2 {
+		t.Errorf("list %+v, %v", list, err)
+	}
+	if all, err := db.Addresses(t.Context()); len(all) != 0 || err != nil {
+		t.Errorf("chats %+v, %v", all, err)
+	}
+	if err := db.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLayoutTwoIsBroughtUpToDate(t *testing.T) {
+	dir := t.TempDir()
+	records := layoutTwo(t, dir)
+	for start := int64(2); start < 4; start++ {
+		db := mustOpen(t, dir)
+		holdsTwo(t, db, records)
+		if b, err := db.Bind(t.Context(), chat("1"), "c"); b.From != int64(len(records)) || err != nil {
+			t.Errorf("bound %+v, %v", b, err)
+		}
+		if _, err := db.Bind(t.Context(), chat("1"), "d"); err != nil || db.Start() != start {
+			t.Errorf("start number %d, want %d; %v", db.Start(), start, err)
+		}
+		c := dialRaw(t, filepath.Join(dir, "verbatim.db"))
+		c.exec("DELETE FROM binding")
+		c.exec("DELETE FROM lane")
+		c.close()
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hasThisLayout(t, dir)
+}
+
+// A backup of layout 2 has its files, and can be restored.
+func TestABackupOfLayoutTwo(t *testing.T) {
+	dir := t.TempDir()
+	records := layoutTwo(t, dir)
+	file, other := filepath.Join(t.TempDir(), "copy"), t.TempDir()
+	if err := store.BackupDir(t.Context(), dir, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Restore(t.Context(), file, other, store.RestoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	holdsTwo(t, mustOpen(t, other), records)
+}
+
 // A step that fails in the middle leaves the old layout whole.
 func TestAnUpgradeIsWholeOrNot(t *testing.T) {
 	for after := range 12 {
 		dir := t.TempDir()
 		records := oldDatabase(t, dir)
-		disk, err := faultfs.New()
-		if err != nil {
+		upgradeFails(t, dir, after, func(db *store.DB) { holdsOld(t, db, records) })
+	}
+	old := t.TempDir()
+	records := layoutTwo(t, old)
+	data, err := os.ReadFile(filepath.Join(old, "verbatim.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after := range 12 {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "verbatim.db"), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		disk.Fail(faultfs.Fault{Op: faultfs.Write, After: after})
-		options := store.Options{BallastBytes: -1, VFS: disk.Name()}
-		if db, err := store.Open(dir, options); err == nil {
-			// So many writes were enough.
-			holdsOld(t, db, records)
-			disk.Heal()
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		}
+		upgradeFails(t, dir, after, func(db *store.DB) { holdsTwo(t, db, records) })
+	}
+}
+
+// upgradeFails brings a database up to date on a disk that fails after so many
+// writes, and then on one that doesn't.
+func upgradeFails(t *testing.T, dir string, after int, holds func(*store.DB)) {
+	t.Helper()
+	disk, err := faultfs.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk.Fail(faultfs.Fault{Op: faultfs.Write, After: after})
+	options := store.Options{BallastBytes: -1, VFS: disk.Name()}
+	if db, err := store.Open(dir, options); err == nil {
+		// So many writes were enough.
+		holds(db)
 		disk.Heal()
-		db, err := store.Open(dir, options)
-		if err != nil {
-			t.Fatalf("after write %d failed: %v", after, err)
-		}
-		holdsOld(t, db, records)
-		if err := errors.Join(db.Close(), disk.Close()); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+	disk.Heal()
+	db, err := store.Open(dir, options)
+	if err != nil {
+		t.Fatalf("after write %d failed: %v", after, err)
+	}
+	holds(db)
+	if err := errors.Join(db.Close(), disk.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

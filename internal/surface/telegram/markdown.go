@@ -80,19 +80,16 @@ func (strikeMark) OnMatch(int) ast.Node { return extast.NewStrikethrough() }
 type wholeTables struct{ inner parser.ParagraphTransformer }
 
 func (t wholeTables) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
-	parent, before, blank := node.Parent(), node.PreviousSibling(), node.HasBlankPreviousLines()
+	parent, before := node.Parent(), node.PreviousSibling()
 	t.inner.Transform(node, reader, pc)
-	first := parent.FirstChild()
+	n := parent.FirstChild()
 	if before != nil {
-		first = before.NextSibling()
+		n = before.NextSibling()
 	}
-	for n := first; n != nil; n = n.NextSibling() {
+	for ; n != nil; n = n.NextSibling() {
 		table, ok := n.(*extast.Table)
 		if !ok {
 			continue
-		}
-		if n == first {
-			table.SetBlankPreviousLines(blank)
 		}
 		for row := table.FirstChild(); row != nil; row = row.NextSibling() {
 			widenLast(row, reader.Source())

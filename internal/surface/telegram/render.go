@@ -48,12 +48,30 @@ func (r *renderer) blocks(parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		if n != parent.FirstChild() {
 			r.w.due(1)
-			if n.HasBlankPreviousLines() {
+			if r.apart(n) {
 				r.w.due(2)
 			}
 		}
 		r.block(n)
 	}
+}
+
+// apart reports whether an empty line is before a block in the source. What the
+// library says of that is wrong behind a block of code.
+func (r *renderer) apart(n ast.Node) bool {
+	at := n.Pos()
+	if table, ok := n.(*extast.Table); ok {
+		at = table.FirstChild().Pos() // its own is that of the lines before it
+	}
+	if at < 0 || at > len(r.source) {
+		return n.HasBlankPreviousLines()
+	}
+	end := bytes.LastIndexByte(r.source[:at], '\n')
+	if end < 0 {
+		return false
+	}
+	before := r.source[bytes.LastIndexByte(r.source[:end], '\n')+1 : end]
+	return len(bytes.Trim(before, " \t>")) == 0
 }
 
 func (r *renderer) block(n ast.Node) {
@@ -141,6 +159,10 @@ func (r *renderer) quote(n *ast.Blockquote) {
 		r.w.outermost(tagQuote, func() { r.blocks(n) })
 		return
 	}
+	if r.w.depth >= maxDepth {
+		r.blocks(n)
+		return
+	}
 	r.w.indented("> ", "> ", func() { r.blocks(n) })
 }
 
@@ -150,7 +172,7 @@ func (r *renderer) list(n *ast.List) {
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
 		if i > 0 {
 			r.w.due(1)
-			if item.HasBlankPreviousLines() {
+			if r.apart(item) {
 				r.w.due(2)
 			}
 		}

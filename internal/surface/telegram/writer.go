@@ -8,6 +8,10 @@ import (
 // formatting of further ones, and with it the address of a link.
 const maxEntities = 100
 
+// maxDepth is how many blocks inside each other indent their lines; further ones
+// are written, but no deeper. It bounds what the indentation adds to a text.
+const maxDepth = 20
+
 // tag is an element of Telegram's HTML.
 type tag struct{ open, close string }
 
@@ -50,6 +54,7 @@ type writer struct {
 	// indent is what a line begins with, marker what the next one does instead,
 	// once.
 	indent, marker string
+	depth          int
 	// breaks are the line breaks due before the next text.
 	breaks  int
 	started bool
@@ -170,8 +175,13 @@ func (w *writer) indented(first, rest string, f func()) {
 	if marker == "" {
 		head = indent + first
 	}
-	w.indent, w.marker = indent+rest, head
+	w.marker = head
+	if w.depth < maxDepth {
+		w.indent = indent + rest
+	}
+	w.depth++
 	f()
+	w.depth--
 	w.indent = indent
 	if w.marker == head {
 		w.marker = marker // nothing was written

@@ -173,6 +173,9 @@ func TestWhatPeopleChangeIsTold(t *testing.T) {
 		stop = s.listen(s.surface())
 		synctest.Wait()
 		stop()
+		if slices.ContainsFunc(s.server.Requests(), func(r string) bool { return strings.HasPrefix(r, "GET /api/v1/messages/") }) {
+			t.Error("what is known was asked for")
+		}
 		want := []surfacetest.Changing{{Chat: topic, ID: talk, Text: "new"}, {Chat: direct, ID: private, Text: "new"}}
 		if got := s.in.Changes(); !slices.Equal(got, want) {
 			t.Errorf("the changes are %+v", got)

@@ -162,6 +162,12 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		invalid(w, bad)
 		return
 	}
+	for _, t := range q.Narrow {
+		if !slices.Contains([]string{"stream", "channel", "topic", "sender", "dm"}, t.Operator) {
+			refuse(w, http.StatusBadRequest, "BAD_NARROW", "Invalid narrow operator: unknown operator "+t.Operator)
+			return
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, newest := q.pick(s.matching(q.Narrow))

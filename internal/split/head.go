@@ -68,24 +68,70 @@ func (v *view) afford(head, markers string) string {
 // begun returns the head of a piece that begins outside of fences and tables
 // with the line l, or within it.
 func (v *view) begun(after state, l line, end int, within bool) string {
-	head, quotes := "", 0
-	if within {
-		for _, c := range after.in {
-			if c.quote {
-				quotes++
-			}
-		}
-		head = strings.Repeat("> ", quotes)
+	if !within {
+		head := v.nest(after, l, end)
+		return v.afford(head, head)
 	}
+	head := strings.Repeat("> ", quotes(after.in))
 	first := head + v.text[v.from:end]
-	now, alone := state{}.step(first, 0, len(first))
-	switch {
-	case alone.kind == blank:
-	case within && (alone.kind != prose || alone.item || len(now.in) > quotes),
-		!within && l.kind == prose && alone.kind == indented:
+	alone, as := state{}.step(first, 0, len(first))
+	if as.kind != blank && (as.kind != prose || as.item || len(alone.in) > quotes(after.in)) {
 		head += guard
 	}
 	return v.afford(head, head)
+}
+
+func quotes(in []container) int {
+	n := 0
+	for _, c := range in {
+		if c.quote {
+			n++
+		}
+	}
+	return n
+}
+
+// nest returns a head for a line that would be taken for code because of its
+// indentation: list items for one that is deep in a list.
+func (v *view) nest(after state, l line, end int) string {
+	own := v.text[v.from:end]
+	if _, alone := (state{}).step(own, 0, len(own)); alone.kind != indented || l.kind == indented {
+		return ""
+	}
+	head := ""
+	width := 0
+	for _, c := range after.in {
+		switch {
+		case c.start == l.start:
+			// The line itself opens it.
+		case c.quote:
+			head += bare(width) + "> "
+			width = 0
+		default:
+			width += c.width
+		}
+	}
+	head = strings.TrimRight(head+bare(width), " ")
+	inside, _ := state{}.step(head, 0, len(head))
+	if _, as := inside.step(own, 0, len(own)); head != "" && as.kind != indented {
+		return head + "\n"
+	}
+	if l.kind == prose && !l.item {
+		return guard
+	}
+	return ""
+}
+
+// bare returns marks of list items without words. What follows them and is so
+// many columns deep is in the last one, and not so deep that it is code.
+func bare(width int) string {
+	s := ""
+	for i := 0; width > 3; i++ {
+		// A row of equal marks would be a line across.
+		s += string("-*"[i%2]) + " "
+		width -= 2
+	}
+	return s
 }
 
 // continuing returns what a line within containers begins with.

@@ -193,7 +193,8 @@ func (s state) paragraph(rest string, l line, next state, more, all bool) (state
 	}
 	n := cells(rest)
 	switch {
-	case more && all && s.tableEnd > 0:
+	case more && all && s.tableEnd > 0 && n > 0:
+		// A line without a bar is a row too by the rules, but nobody means one.
 		l.kind = row
 		next.tableStart, next.tableEnd = s.tableStart, s.tableEnd
 	case more && all && s.headCells > 0 && n == s.headCells && isSeparator(rest):

@@ -34,7 +34,7 @@ func (d *DB) Addresses(ctx context.Context) (all []delivery.Address, err error) 
 		return c.each(func(row []driver.Value) (bool, error) {
 			all = append(all, addressOf(row))
 			return true, nil
-		}, `SELECT surface, chat, thread FROM lane WHERE EXISTS (SELECT 1 FROM binding WHERE lane = lane.id)
+		}, `SELECT surface, chat, thread FROM lane WHERE EXISTS (SELECT 1 FROM binding INDEXED BY binding_open WHERE lane = lane.id AND closed = 0)
 			OR EXISTS (SELECT 1 FROM placement INDEXED BY placement_open WHERE lane = lane.id AND open = 1)`)
 	})
 	return all, err

@@ -18,15 +18,13 @@ const stillOpen = `open = 1 AND NOT (state = 'unknown' AND edit_to = 0 AND again
 const (
 	selectOpen = "SELECT DISTINCT binding FROM placement INDEXED BY placement_open WHERE lane = ?1 AND " + stillOpen
 
-	selectLeft = "SELECT " + bindingColumns + ` FROM binding b CROSS JOIN lane l ON l.id = b.lane
-		WHERE b.id IN (SELECT id FROM binding INDEXED BY binding_left WHERE lane = ?1 AND (closed = 0 OR done < until)
-			UNION ` + selectOpen + `) ORDER BY b.id`
+	selectLeftIDs = "SELECT id FROM binding INDEXED BY binding_left WHERE lane = ?1 AND (closed = 0 OR done < until) UNION " + selectOpen
+
+	selectLeft = "SELECT " + bindingColumns + " FROM binding b CROSS JOIN lane l ON l.id = b.lane WHERE b.id IN (" + selectLeftIDs + ") ORDER BY b.id"
 
 	selectLanePlacements = selectPlacements + `WHERE id IN (
-		SELECT p.id FROM binding b INDEXED BY binding_left CROSS JOIN placement p INDEXED BY placement_seq ON p.binding = b.id AND p.seq > b.done
-			WHERE b.lane = ?1 AND (closed = 0 OR done < until)
-		UNION SELECT p.id FROM binding b CROSS JOIN placement p INDEXED BY placement_seq ON p.binding = b.id AND p.seq > b.done
-			WHERE b.id IN (` + selectOpen + `)
+		SELECT p.id FROM binding b CROSS JOIN placement p INDEXED BY placement_seq ON p.binding = b.id AND p.seq > b.done
+			WHERE b.id IN (` + selectLeftIDs + `)
 		UNION SELECT id FROM placement INDEXED BY placement_open WHERE lane = ?1 AND ` + stillOpen + `) ORDER BY id`
 
 	selectUnsure = selectPlacements + `INDEXED BY placement_unsure

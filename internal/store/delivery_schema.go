@@ -43,7 +43,6 @@ CREATE TABLE binding(
 );
 CREATE UNIQUE INDEX binding_open ON binding(lane) WHERE closed = 0;
 CREATE INDEX binding_left ON binding(lane) WHERE (closed = 0 OR done < until);
-CREATE INDEX binding_lane ON binding(lane);
 CREATE INDEX binding_conv ON binding(conv);
 CREATE TABLE placement(
 	id INTEGER PRIMARY KEY,

@@ -428,6 +428,7 @@ func TestSvixSigned(t *testing.T) {
 		"by Svix's own names":   {then, id, at, known, "Svix-", secret, true},
 		"without whsec_":        {then, id, at, known, "Webhook-", secret[6:], true},
 		"the second of several": {then, id, at, other + " " + known + " v1a,xx", "Webhook-", secret, true},
+		"the first of several":  {then, id, at, known + " " + other, "Webhook-", secret, true},
 		"300 s later":           {then.Add(300 * time.Second), id, at, known, "Webhook-", secret, true},
 		"301 s later":           {then.Add(301 * time.Second), id, at, known, "Webhook-", secret, false},
 		"301 s before":          {then.Add(-301 * time.Second), id, at, known, "Webhook-", secret, false},

@@ -115,7 +115,7 @@ func newTarget(d deliver, s surface.Setup) (*target, error) {
 		return nil, errors.New("deliver.secret is missing; posts are signed with it, so choose one that the receiver checks")
 	}
 	client := s.Guarded
-	if !d.AllowPrivate {
+	if d.AllowPrivate {
 		client = s.Client
 	}
 	return &target{url: d.URL, secret: []byte(d.Secret), client: client, now: s.Now}, nil

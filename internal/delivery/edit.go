@@ -80,4 +80,3 @@ func (l *Lane) mustCheck(s *spot) bool {
 
 // close forgets the body of a placement that nothing is done about any more.
 func (l *Lane) close(s *spot) { s.Body = nil }
-

@@ -57,4 +57,3 @@ type Op struct {
 	after func()
 	store Change
 }
-

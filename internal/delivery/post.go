@@ -48,4 +48,3 @@ func (l *Lane) render(markdown string, plain bool) string {
 	text, _ = l.cfg.Render(rule.Display(markdown, 0, to).Text, plain)
 	return text
 }
-

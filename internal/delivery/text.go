@@ -156,4 +156,3 @@ func (l *Lane) display(it *item, plain bool, from, to int) string {
 	}
 	return text
 }
-

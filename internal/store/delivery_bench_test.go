@@ -44,7 +44,7 @@ func benchmarkSave(b *testing.B, chats int) {
 		}
 		bound = append(bound, one)
 	}
-	text := strings.Repeat("twelve words of text that a person reads in a chat, ", 12)
+	text := strings.Repeat("twelve words of text that a person reads in a chat, ", 13)
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var wg sync.WaitGroup
@@ -55,7 +55,7 @@ func benchmarkSave(b *testing.B, chats int) {
 				// Every eighth is a new post, the others are edits and receipts.
 				p := delivery.Placement{
 					Post: fmt.Sprintf("p%d-%d", one.ID, n/8), Binding: one.ID, Run: "r", Item: "t:s1", Segment: "s1", Part: 1, Seq: n,
-					State: delivery.InFlight, Attempts: int(n % 8), At: time.Now(), Body: &surface.Post{ID: "p", Text: text[:80*(1+n%8)/1]},
+					State: delivery.InFlight, Attempts: int(n % 8), At: time.Now(), Body: &surface.Post{ID: "p", Text: text[:80*(1+n%8)]},
 				}
 				if n%2 == 1 {
 					p.State, p.PlatformID, p.Shown = delivery.Delivered, "12345", strings.Repeat("a", 64)

@@ -59,6 +59,7 @@ var rules = []rule{
 
 	// Chat platforms: a view that posts, and what is written there.
 	{"internal/surface", "", "what a chat platform is asked to do; a platform knows nothing else of ours"},
+	{"internal/surface/surfacetest", "internal/surface internal/memnet", "the suite that every platform runs, over connections in memory"},
 	{"internal/surface/", "internal/surface internal/surface/", "a platform: its own API behind the contract, in a folder of its own"},
 	{"docs/recipes/ntfy", "internal/surface", "the example of a platform"},
 	{"internal/split", "", "where a text may be cut: values in, values out"},

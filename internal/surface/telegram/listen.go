@@ -36,7 +36,7 @@ type listener struct {
 
 // Listen receives what people write until ctx ends.
 func (b *bot) Listen(ctx context.Context, in surface.Inbox) error {
-	l := &listener{bot: b, in: in, wait: firstWait}
+	l := &listener{bot: b, in: in, wait: firstWait, poll: polling{limit: pollLimit}}
 	if err := l.until(ctx, b.meet); err != nil {
 		return err
 	}

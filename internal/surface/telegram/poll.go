@@ -32,7 +32,8 @@ type polling struct {
 	// was known.
 	next int64
 	at   time.Time
-	// limit is set after an answer that was too long.
+	// limit is how many are asked for at once: fewer after an answer that was
+	// longer than is read.
 	limit int
 }
 
@@ -93,19 +94,15 @@ func (l *listener) round(ctx context.Context) error {
 func (l *listener) updates(ctx context.Context) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTime)
 	defer cancel()
-	limit := pollLimit
-	if l.poll.limit > 0 {
-		limit = l.poll.limit
-	}
 	a := l.api.call(ctx, "getUpdates", struct {
 		Offset  int64    `json:"offset,omitempty"`
 		Limit   int      `json:"limit"`
 		Timeout int      `json:"timeout"`
 		Allowed []string `json:"allowed_updates"`
-	}{l.poll.offset(l.now()), limit, pollSeconds, allowed})
+	}{l.poll.offset(l.now()), l.poll.limit, pollSeconds, allowed})
 	err := a.problem()
-	if errors.Is(err, errTooLong) && limit > 1 {
-		l.poll.limit = 1
+	if errors.Is(err, errTooLong) && l.poll.limit > 1 {
+		l.poll.limit /= 2
 		return nil, nil
 	}
 	if r, ok := errors.AsType[*refusal](err); ok && r.code == http.StatusConflict {
@@ -114,7 +111,7 @@ func (l *listener) updates(ctx context.Context) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.poll.limit = 0
+	l.poll.limit = min(2*l.poll.limit, pollLimit)
 	var raw []json.RawMessage
 	if err := json.Unmarshal(a.result, &raw); err != nil {
 		return nil, errors.New("the updates can't be read")

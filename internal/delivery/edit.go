@@ -15,6 +15,9 @@ func (l *Lane) editable(s *spot) bool {
 // nextEdit lets the last post of a text grow. It is done when the post is full,
 // or shows all of a text that is closed.
 func (l *Lane) nextEdit(t *track, it *item, s *spot, now time.Time) (Op, hold) {
+	if it.closed && l.old(s, now) {
+		return l.letGo(t, it, s, now), blocked
+	}
 	if now.Before(s.NotBefore) {
 		return wait(s.NotBefore), blocked
 	}
@@ -80,3 +83,27 @@ func (l *Lane) mustCheck(s *spot) bool {
 
 // close forgets the body of a placement that nothing is done about any more.
 func (l *Lane) close(s *spot) { s.Body = nil }
+
+// letGo ends a post whose edits were tried for as long as they may be: what is
+// confirmed stays, the rest is for another post.
+func (l *Lane) letGo(t *track, it *item, s *spot, now time.Time) Op {
+	op := Op{Kind: OpStore, t: t, it: it, spot: s}
+	if s.unsure && s.EditTo > s.To {
+		op.make = l.lost(t, it, s, now)
+	}
+	op.after = func() {
+		s.Sealed, s.unsure, s.EditTo = true, false, 0
+		if s.Error == "" {
+			s.Error = "it could not be completed in time"
+		}
+	}
+	return op
+}
+
+// lost is what an edit may have shown that can't be made again.
+func (l *Lane) lost(t *track, it *item, s *spot, now time.Time) *spot {
+	lost := l.spot(t, it, s.To, s.EditTo)
+	lost.Post, lost.State, lost.Sealed, lost.At = l.cfg.Mint(), Unknown, true, now
+	lost.Error = "an edit may have shown it before its message could not be changed any more"
+	return lost
+}

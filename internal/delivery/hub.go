@@ -146,8 +146,8 @@ func (h *Hub) Bind(ctx context.Context, a Address, c id.Conversation) (Binding, 
 	if r := h.runner(a); r != nil && (!had || before.ID != b.ID) {
 		r.tell(func(l *Lane) error {
 			saved, err := h.opt.Store.Lane(h.ctx, a)
-			for _, b := range saved.Bindings {
-				l.Bind(b)
+			if err == nil {
+				l.Bind(saved.Bindings)
 			}
 			return err
 		})

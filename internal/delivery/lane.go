@@ -185,8 +185,19 @@ func until(b Binding) int64 {
 	return max(b.Until, 1)
 }
 
-// Bind says that a binding was made or closed.
-func (l *Lane) Bind(b Binding) { l.track(b) }
+// Bind says which bindings have something left to do, as they are stored now. One
+// that is not among them was closed and has shown all there is.
+func (l *Lane) Bind(all []Binding) {
+	for _, t := range l.tracks {
+		if !slices.ContainsFunc(all, func(b Binding) bool { return b.ID == t.ID }) {
+			t.Closed, t.Until = true, t.script.seq
+			t.script.until = until(t.Binding)
+		}
+	}
+	for _, b := range all {
+		l.track(b)
+	}
+}
 
 // Say adds a post of the product itself, which is stored.
 func (l *Lane) Say(p Placement) {

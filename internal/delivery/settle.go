@@ -38,17 +38,16 @@ func (l *Lane) Begin(op Op, now time.Time) Change {
 		s.Body, s.EditTo, s.Seq = &body, max(s.EditTo, op.to, 1), body.Seq
 		l.attempt(s, now)
 	}
-	if s := either(op.spot, op.make); s != nil && op.Kind != OpLook && op.Kind != OpCheck {
-		change.Place = append(change.Place, s.Placement)
+	if op.Kind == OpLook || op.Kind == OpCheck {
+		return change
+	}
+	if op.spot != nil {
+		change.Place = append(change.Place, op.spot.Placement)
+	}
+	if op.make != nil && op.make != op.spot {
+		change.Place = append(change.Place, op.make.Placement)
 	}
 	return change
-}
-
-func either(a, b *spot) *spot {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // made gives a new placement its place in its item.
@@ -229,17 +228,14 @@ func (l *Lane) editRefused(op Op, out surface.Outcome, now time.Time) []Placemen
 			return nil
 		}
 	}
-	s.Sealed = true
-	edit := s.EditTo
-	s.EditTo = 0
-	if !s.unsure || op.it.card || edit <= s.To {
-		return nil
+	var lost []Placement
+	if s.unsure && !op.it.card && s.EditTo > s.To {
+		p := l.lost(op.t, op.it, s, now)
+		op.t.spots[op.it.key] = append(op.t.spots[op.it.key], p)
+		lost = append(lost, p.Placement)
 	}
-	s.unsure = false
-	lost := l.spot(op.t, op.it, s.To, edit)
-	lost.Post, lost.State, lost.Sealed, lost.Error, lost.At = l.cfg.Mint(), Unknown, true, "an edit may have shown it before its message was gone", now
-	op.t.spots[op.it.key] = append(op.t.spots[op.it.key], lost)
-	return []Placement{lost.Placement}
+	s.Sealed, s.unsure, s.EditTo = true, false, 0
+	return lost
 }
 
 // SettleLook says what own messages the platform shows after op.After.

@@ -22,9 +22,27 @@ func WriteDefault(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "#%s: %s\n", k.Name, yamlDefault(k))
 	}
+	b.WriteString(surfacesExample)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+const surfacesExample = `
+# Chat platforms that turns are shown on, by name. "verbatim config doc" has all
+# keys; docs/platforms tells how to get the secrets.
+#surfaces:
+#  team:
+#    platform: zulip
+#    site: https://chat.example.org
+#    email: verbatim-bot@chat.example.org
+#    api_key_env: ZULIP_API_KEY
+#    may_talk: ["*"]
+#    may_decide: [owner@example.org]
+#  phone:
+#    platform: telegram
+#    token_env: TELEGRAM_BOT_TOKEN
+#    may_talk: [123456]
+`
 
 func yamlDefault(k Key) string {
 	if k.Default != "" {

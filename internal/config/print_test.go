@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"verbatim/internal/golden"
 )
 
 // A file whose every line is uncommented says the same as no file.

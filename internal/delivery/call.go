@@ -24,7 +24,7 @@ func (r *runner) call(lane *Lane, op Op) Change {
 	out := r.write(ctx, op)
 	now := h.opt.Now()
 	if out.Wide && out.RetryAfter > 0 {
-		r.governor().pause(now.Add(out.RetryAfter))
+		r.governor().Pause(now.Add(out.RetryAfter))
 	}
 	if out.Class != surface.Delivered {
 		h.opt.Logger.Warn("a chat did not take a call", "surface", r.at.Surface, "chat", r.at.Chat.ID, "post", op.Post.ID, "class", out.Class, "detail", out.Detail)

@@ -48,7 +48,7 @@ type Options struct {
 // for concurrent use.
 type Hub struct {
 	opt       Options
-	governors map[string]*governor
+	governors map[string]*Governor
 
 	mu      sync.Mutex
 	runners map[Address]*runner
@@ -68,10 +68,10 @@ func New(opt Options) *Hub {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Hub{opt: opt, governors: map[string]*governor{}, runners: map[Address]*runner{}, quit: make(chan struct{})}
+	h := &Hub{opt: opt, governors: map[string]*Governor{}, runners: map[Address]*runner{}, quit: make(chan struct{})}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	for name, e := range opt.Endpoints {
-		h.governors[name] = newGovernor(e.Surface.Caps().PerToken)
+		h.governors[name] = NewGovernor(e.Surface.Caps().PerToken)
 	}
 	return h
 }

@@ -65,12 +65,13 @@ type show struct {
 	// last is the seq of its terminal, 0 while it has none.
 	last int64
 	at   time.Time
-	// hidden says that this chat shows nothing of it.
-	hidden   bool
-	dropped  bool
-	replyTo  string
-	items    []*item
-	withheld Withheld
+	// hidden says that this chat shows nothing of it, outside that it began
+	// when the chat had turned to another conversation.
+	hidden, outside bool
+	dropped         bool
+	replyTo         string
+	items           []*item
+	withheld        Withheld
 	// waiting counts the approvals that wait for a person.
 	waiting int
 	calls   map[id.Call]*call

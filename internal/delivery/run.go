@@ -28,13 +28,11 @@ func (l *Lane) nextRun(t *track, now time.Time) (Op, bool) {
 			return l.pending(t, it, last, now), true
 		}
 	}
-	return Op{
-		Kind: OpStore,
-		store: Change{
-			Binding: t.ID, Done: run.last, Runs: []RunShown{{Run: run.id, Withheld: run.withheld}}, Place: t.shut(run),
-		},
-		after: func() { t.forget(run) },
-	}, true
+	change := Change{Binding: t.ID, Done: run.last, Place: t.shut(run)}
+	if !run.outside {
+		change.Runs = []RunShown{{Run: run.id, Withheld: run.withheld}}
+	}
+	return Op{Kind: OpStore, store: change, after: func() { t.forget(run) }}, true
 }
 
 // shut returns the placements of a run as they are kept once nothing is done about

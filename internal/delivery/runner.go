@@ -53,14 +53,14 @@ var errQuit = errors.New("delivery stops")
 
 func (r *runner) run() {
 	defer r.unwatch()
-	defer r.governor().leave(r)
+	defer r.governor().Leave(r)
 	err := r.serve()
 	if err != nil && !errors.Is(err, errQuit) {
 		r.hub.opt.Logger.Error("a chat is not served any more", "surface", r.at.Surface, "chat", r.at.Chat.ID, "err", err)
 	}
 }
 
-func (r *runner) governor() *governor { return r.hub.governors[r.at.Surface] }
+func (r *runner) governor() *Governor { return r.hub.governors[r.at.Surface] }
 
 func (r *runner) serve() error {
 	lane, err := r.load()
@@ -192,6 +192,7 @@ func (r *runner) step(lane *Lane) error {
 	now := h.opt.Now()
 	op := lane.Next(now)
 	if op.Kind == OpWait {
+		r.governor().Leave(r)
 		return r.rest(op.Until, now)
 	}
 	select {
@@ -200,7 +201,7 @@ func (r *runner) step(lane *Lane) error {
 	default:
 	}
 	if op.Kind != OpStore {
-		if until, ok := r.governor().take(r, op.Priority, now); !ok {
+		if until, ok := r.governor().Take(r, op.Priority, now); !ok {
 			return r.rest(until, now)
 		}
 	}

@@ -142,7 +142,8 @@ func (s *script) start(r event.Record, e event.Start) {
 			run.replyTo = s.question.Client
 		}
 	}
-	run.hidden = run.hidden || s.until != 0 && r.Seq > s.until
+	run.outside = s.until != 0 && r.Seq > s.until
+	run.hidden = run.hidden || run.outside
 	s.byRun[r.Run] = run
 	s.runs = append(s.runs, run)
 }

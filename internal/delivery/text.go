@@ -3,6 +3,8 @@ package delivery
 import (
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"verbatim/internal/split"
 )
@@ -93,12 +95,33 @@ func (l *Lane) ready(it *item, last *spot, end int64, now time.Time) (to int64, 
 		return int64(cut), until, true
 	case l.live():
 		steady := min(split.Steady(text, int(end)), cut)
-		if split.Visible(text[end:steady], enoughInk) < enoughInk {
+		if split.Visible(text[end:steady], enoughInk) < enoughInk || inWord(text, int(end), steady) {
 			return 0, until, false
 		}
 		return int64(steady), until, true
 	}
 	return l.paragraph(it, text, last, end, int64(cut), now)
+}
+
+// longWord is how many bytes a word has at least that a post opens in.
+const longWord = 48
+
+// inWord reports whether a piece would end in a word that it holds no more than
+// the beginning of. It may be that post's end for ever, if it can't be changed.
+func inWord(text string, from, to int) bool {
+	if to-from >= longWord || to >= len(text) {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[from:to])
+	after, _ := utf8.DecodeRuneInString(text[to:])
+	return spaced(before) && spaced(after)
+}
+
+// spaced reports whether a character is of a script that has white space between
+// words.
+func spaced(r rune) bool {
+	return (unicode.IsLetter(r) || unicode.IsDigit(r)) &&
+		!unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // paragraph says up to where text that still grows is posted where posts can't

@@ -17,16 +17,22 @@ import (
 )
 
 // planNew decides what /new makes, so that it makes the same when it is carried
-// out twice: the arguments are the base and the number of the conversation.
-func (in *Inbox) planNew(ctx context.Context, m surface.Message) (string, error) {
+// out twice: the arguments are the base and the number of the conversation, and a
+// plus sign where more was written behind the command.
+func (in *Inbox) planNew(ctx context.Context, m surface.Message, more string) (string, error) {
 	base := in.base(m)
 	n, err := in.number(ctx, base)
-	return string(base) + " " + strconv.Itoa(n+1), err
+	plan := string(base) + " " + strconv.Itoa(n+1)
+	if more != "" {
+		plan += " +"
+	}
+	return plan, err
 }
 
 // begin carries out /new.
-func (l *lane) begin(ctx context.Context, r delivery.Inbound, args string) (line string, err error) {
-	text, tail, _ := strings.Cut(args, " ")
+func (l *lane) begin(ctx context.Context, r delivery.Inbound, plan string) (line string, err error) {
+	plan, more := strings.CutSuffix(plan, " +")
+	text, tail, _ := strings.Cut(plan, " ")
 	n, err := strconv.Atoi(tail)
 	if err != nil || n < 1 {
 		l.in.opt.Logger.Error("a stored command can't be read", "delivery", r.Delivery)
@@ -50,7 +56,11 @@ func (l *lane) begin(ctx context.Context, r delivery.Inbound, args string) (line
 	if _, err := l.in.opt.Store.Bind(ctx, l.to, numbered(base, n)); err != nil {
 		return "", fmt.Errorf("bind the chat to the new conversation: %w", err)
 	}
-	return "A new conversation begins here." + unsent(dropped), nil
+	line = "A new conversation begins here." + unsent(dropped)
+	if more {
+		line += " What you wrote behind the command was not passed on; write it as a message."
+	}
+	return line, nil
 }
 
 // stop carries out /stop.

@@ -42,6 +42,18 @@ func TestNewBeginsAConversation(t *testing.T) {
 	})
 }
 
+func TestWhatComesWithACommand(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.tell(from(ann, "m1", "/new hello"))
+		w.wantHeard("What you wrote behind the command was not passed on")
+		w.tell(withFile(from(ann, "m2", "/new"), "a.txt"))
+		w.wantHeard("Files that come with a command are not taken", "A new conversation begins here.")
+		if b := w.bound(private); b.Conversation != "phone.100.2" {
+			t.Errorf("bound %+v", b)
+		}
+	})
+}
+
 func TestNewStopsWhatRunsAndTakesOutWhatWaits(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, w *world) {
 		free := w.holding()

@@ -96,18 +96,23 @@ func (in *Inbox) takeCommand(ctx context.Context, m surface.Message, c command) 
 		return surface.Ack{}, err
 	}
 	if c.name == commandNew {
-		if c.args, err = in.planNew(ctx, m); err != nil {
+		if c.args, err = in.planNew(ctx, m, c.args); err != nil {
 			return surface.Ack{}, err
 		}
 	}
 	r.Text = c.String()
+	if len(m.Files)+len(m.Refused) > 0 {
+		if err := in.say(ctx, r.Address, "not_taken", about(m, r.Delivery), "Files that come with a command are not taken; send them with a message."); err != nil {
+			return surface.Ack{}, err
+		}
+	}
 	ack, err := in.add(ctx, l, r)
 	if err != nil || ack.Delivery != r.Delivery {
 		return ack, err
 	}
 	l.again = append(l.again, r)
 	// It is ours now, and doesn't wait for what is in the way of messages.
-	l.proceedCommands(context.WithoutCancel(ctx))
+	l.proceedCommands(in.ctx)
 	return ack, nil
 }
 

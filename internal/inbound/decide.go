@@ -95,7 +95,10 @@ func labelled(list []approval.Pending, p approval.Pending) string {
 
 // decide carries out /allow, /always and /deny.
 func (l *lane) decide(ctx context.Context, r delivery.Inbound, c command) (line string, err error) {
-	word, note, _ := strings.Cut(c.args, " ")
+	word, note := c.args, ""
+	if i := strings.IndexFunc(c.args, unicode.IsSpace); i >= 0 {
+		word, note = c.args[:i], c.args[i:]
+	}
 	if c.name == commandDeny && !looksLikeCode(word) {
 		word, note = "", c.args
 	}

@@ -270,6 +270,7 @@ func TestDenyWithAReason(t *testing.T) {
 		decided bool
 	}{
 		"/deny CODE it is too risky": {"it is too risky", true},
+		"/deny CODE\ntoo risky":      {"too risky", true},
 		"/deny CODE":                 {"", true},
 		"/deny":                      {"", true},
 		"/deny because it is risky":  {"because it is risky", true},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"verbatim/internal/approval"
-	"verbatim/internal/blob"
 	"verbatim/internal/chat"
 	"verbatim/internal/delivery"
 	"verbatim/internal/delivery/deliverytest"
@@ -26,7 +24,6 @@ import (
 	"verbatim/internal/id"
 	"verbatim/internal/inbound"
 	"verbatim/internal/llm"
-	"verbatim/internal/store"
 	"verbatim/internal/surface"
 	"verbatim/internal/tool"
 	"verbatim/internal/transcript"
@@ -126,14 +123,13 @@ type line struct {
 // memory. It lives in a synctest bubble and survives its own crashes.
 type world struct {
 	t     *testing.T
-	dir   string
+	disk  *disk
 	opt   func(*inbound.Options)
 	model *model
 	bench *workbench
 
-	db      *store.DB
 	log     *turnlog.Log
-	blobs   *blob.Store
+	blobs   shelf
 	service *chat.Service
 	desk    *approval.Desk
 	memory  *deliverytest.Memory
@@ -154,7 +150,7 @@ type world struct {
 func inBubble(t *testing.T, opt func(*inbound.Options), f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, dir: t.TempDir(), opt: opt, model: &model{}, bench: &workbench{}, keys: map[string]bool{}}
+		w := &world{t: t, disk: newDisk(), opt: opt, model: &model{}, bench: &workbench{}, keys: map[string]bool{}}
 		w.memory = deliverytest.NewMemory(deliverytest.Options{Log: w, Fate: func(method string) deliverytest.Fate {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -196,16 +192,10 @@ func (a asking) Send(ctx context.Context, req chat.SendRequest) (turnlog.RunInfo
 
 func (w *world) open() {
 	w.t.Helper()
-	db, err := store.Open(w.dir, store.Options{BallastBytes: -1})
-	if err != nil {
-		w.t.Fatalf("open: %v", err)
-	}
-	w.db, w.log = db, turnlog.New(db, turnlog.Options{})
-	if w.blobs, err = blob.Open(filepath.Join(w.dir, "blobs")); err != nil {
-		w.t.Fatalf("open blobs: %v", err)
-	}
+	w.disk.start++
+	w.log, w.blobs = turnlog.New(w.disk, turnlog.Options{}), shelf{w.disk}
 	w.desk = approval.New(approval.Options{
-		Store: w.log, Rules: db,
+		Store: w.log, Rules: w.disk,
 		Policy: func(context.Context) (approval.Mode, time.Duration) { return approval.ModeAsk, time.Minute },
 	})
 	w.service = chat.New(chat.Options{
@@ -240,9 +230,11 @@ func (w *world) open() {
 	if w.opt != nil {
 		w.opt(&opt)
 	}
-	if w.in, err = inbound.New(opt); err != nil {
+	in, err := inbound.New(opt)
+	if err != nil {
 		w.t.Fatalf("new: %v", err)
 	}
+	w.in = in
 	if err := w.in.Recover(w.t.Context()); err != nil {
 		w.t.Fatalf("recover: %v", err)
 	}

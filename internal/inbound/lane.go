@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -202,7 +203,11 @@ func (l *lane) later(err error) {
 	}
 	l.pause = min(max(2*l.pause, firstPause), maxPause)
 	l.retry = time.Now().Add(l.pause)
-	l.in.opt.Logger.Warn("a chat's messages wait", "chat", l.to.Chat.ID, "thread", l.to.Chat.Thread, "again_in", l.pause, "err", err)
+	level := slog.LevelDebug
+	if l.pause == firstPause {
+		level = slog.LevelWarn
+	}
+	l.in.opt.Logger.Log(l.in.ctx, level, "a chat's messages wait", "chat", l.to.Chat.ID, "thread", l.to.Chat.Thread, "again_in", l.pause, "err", err)
 }
 
 // settle stores that messages are done. The lane is held.

@@ -42,7 +42,7 @@ func (l *lane) takeSigned(ctx context.Context, r delivery.Inbound) (surface.Ack,
 	}
 	l.turns = append(l.turns, t)
 	// It is ours now, whether its sender still waits or not.
-	l.proceed(context.WithoutCancel(ctx))
+	l.proceed(l.in.ctx)
 	return ack, nil
 }
 

@@ -43,21 +43,21 @@ func (in *Inbox) Recover(ctx context.Context) error {
 			order = append(order, m.Address)
 		}
 		if !l.knows(m.Delivery) {
-			l.recover(ctx, m)
+			l.recover(m)
 		}
 	}
 	for _, a := range order {
-		held[a].proceed(context.WithoutCancel(ctx))
+		held[a].proceed(in.ctx)
 	}
 	return nil
 }
 
 // recover takes up one message. A command is carried out at once, so that one
 // that stops what came before it finds that still unsent.
-func (l *lane) recover(ctx context.Context, m delivery.Inbound) {
+func (l *lane) recover(m delivery.Inbound) {
 	l.adopt(m)
 	if n := len(l.again); n > 0 && l.again[n-1].Delivery == m.Delivery {
-		l.proceedCommands(ctx)
+		l.proceedCommands(l.in.ctx)
 	}
 }
 

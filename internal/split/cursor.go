@@ -132,8 +132,15 @@ func isHeading(text string) bool {
 	return n >= 1 && n <= 6 && (n == len(text) || strings.IndexByte(" \t\r", text[n]) >= 0)
 }
 
+// longestRow bounds what may be a row of a table, and so the work for very long
+// lines.
+const longestRow = 8 << 10
+
 // cells returns how many cells a row of a table has, 0 if the line has no bar.
 func cells(text string) int {
+	if len(text) > longestRow || strings.IndexByte(text, '|') < 0 {
+		return 0
+	}
 	text = strings.Trim(text, " \t\r")
 	n, bars, last := 1, 0, -1
 	for i := 0; i < len(text); i++ {

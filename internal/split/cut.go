@@ -72,11 +72,8 @@ func (v *view) next(fit checked) int {
 	// room.
 	step := max(1, (v.rule.max()-fit.size)/2, (fit.at-v.from)/256)
 	at := fit.at + step
-	for i := 0; i < utf8.UTFMax && at < len(v.text) && !utf8.RuneStart(v.text[at]); i++ {
+	for at < len(v.text) && len(whole(v.text[:at])) < at {
 		at++
-		if at == len(v.text) {
-			return at + 1 // What the next byte is decides about this place.
-		}
 	}
 	return at
 }
@@ -92,10 +89,21 @@ func (v *view) choose(fit int) int {
 	// Not one character fits: the piece is its first code point.
 	first := visibleStart(v.text, v.from, len(v.text))
 	_, size := utf8.DecodeRuneInString(v.text[first:])
-	if size < cluster(v.text[first:]) {
-		return first + size
+	return v.inside(first + size)
+}
+
+// inside returns where the piece ends that must be cut at at, which is in its
+// first grapheme cluster: behind what shows nothing alone.
+func (v *view) inside(at int) int {
+	first := visibleStart(v.text, v.from, len(v.text))
+	end := first + cluster(v.text[first:])
+	if at < end {
+		at = visibleStart(v.text, at, end)
 	}
-	return afterBlanks(v.text, first+size)
+	if at < end {
+		return at
+	}
+	return afterBlanks(v.text, at)
 }
 
 // furthest returns the last code point's end between fit and end until which the

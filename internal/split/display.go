@@ -1,6 +1,9 @@
 package split
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Piece is a range of a text as it is shown alone.
 type Piece struct {
@@ -48,16 +51,36 @@ func (v *view) show(to int) shown {
 		s = later.join(to, end)
 		s.Before = first - v.from
 	}
-	if s.size > limit && one >= end && v.rule.Markers {
-		// Rather no markers than a character cut in two.
-		bare := *v
-		bare.rule.Markers = false
-		if alone := bare.show(to); alone.size <= limit {
-			return alone
-		}
+	if s.size > limit && one >= end {
+		s = v.alone(s, first, to, end)
 	}
 	s.fits = s.fits && s.size <= limit && end-v.from <= v.rule.most()
 	return s
+}
+
+// alone makes the piece of a single character, which is s and too long: rather
+// without markers, or without what only joins it to the next one, than cut in
+// two.
+func (v *view) alone(s shown, first, to, end int) shown {
+	if v.rule.Markers {
+		bare := *v
+		bare.rule.Markers = false
+		return bare.show(to)
+	}
+	last := end
+	for {
+		r, size := utf8.DecodeLastRuneInString(v.text[first:last])
+		if !blankRune(r) {
+			break
+		}
+		last -= size
+	}
+	short := v.later(first).close("", last, last)
+	if short.size > v.rule.max() {
+		return s
+	}
+	short.Before, short.After = first-v.from, to-last
+	return short
 }
 
 // later is the view that begins at from instead.
@@ -154,7 +177,10 @@ func (w *walk) beside(v *view, shift int) {
 // tail returns what closes the fence that is open at the end, if one is.
 func (w *walk) tail(r Rule) string {
 	last := w.text[w.at:]
-	after, _ := w.state.step(w.text, w.at, len(w.text))
+	after := w.state
+	if last != "" {
+		after, _ = w.state.step(w.text, w.at, len(w.text))
+	}
 	marker := after.fence.marker()
 	if marker == "" || !r.affords(marker+"\n"+marker) {
 		return ""

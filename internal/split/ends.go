@@ -46,8 +46,6 @@ func (p *places) rank(i int) int {
 	}
 	_, alone := state{}.step(p.text, l.start, l.end)
 	switch {
-	case before.kind == heading:
-		return atSpace
 	case alone.kind == indented && l.kind != indented:
 		return atSentence // It would be shown as code.
 	case l.gap || l.item || l.quote || l.kind == heading || l.kind == rule || l.kind == opener,
@@ -92,14 +90,17 @@ func (p *places) words(last placed, low int) []place {
 	})
 }
 
+// noBreak are the spaces that keep words together.
+const noBreak = "\u00a0\u2007\u202f\u2060\ufeff"
+
 func (p *places) wordsOf(l placed, low int, ends []place) []place {
 	// seen is where the last visible character ended, and whether a blank
 	// has followed it.
 	seen, blanks := -1, false
 	for at := max(p.from, l.at); at < min(l.end, p.limit+1); {
 		size := cluster(p.text[at:l.end])
-		if isBlank(p.text[at : at+size]) {
-			at, blanks = at+size, true
+		if char := p.text[at : at+size]; isBlank(char) {
+			at, blanks = at+size, blanks || !strings.ContainsAny(char, noBreak)
 			continue
 		}
 		if seen >= 0 && at >= max(low, p.first) {

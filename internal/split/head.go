@@ -37,14 +37,14 @@ func (v *view) head(to int) string {
 // reopen returns a head that opens a fence again, with what its opener said if
 // there is room for that.
 func (v *view) reopen(f fence, in []container, within, info bool) string {
-	marker, rest := f.marker(), ""
+	marker := f.marker()
 	open, more := opening(in, f.indent)+marker, continuing(in)
 	tail := "\n" + more + marker
 	if !within {
 		more = ""
 	}
 	if info && f.infoEnd > f.info {
-		rest = v.text[f.info:f.infoEnd]
+		rest := v.text[f.info:f.infoEnd]
 		if rest[0] == f.char {
 			rest = " " + rest
 		}

@@ -207,10 +207,22 @@ func (p *places) best() int {
 		low    int
 	}{{lines, quarter}, {lines, rows}, {append(words, lines...), quarter}, {words, half}} {
 		if at, ok := p.pick(try.places, try.low); ok {
-			return at
+			return p.withHeading(at, half)
 		}
 	}
 	return p.anywhere()
+}
+
+// withHeading moves a place behind a heading before it: it belongs to what
+// follows.
+func (p *places) withHeading(at, half int) int {
+	for i := len(p.lines) - 1; i > 0; i-- {
+		before := p.lines[i-1]
+		if p.lines[i].start == at && before.kind == heading && before.paragraph >= max(half, p.first) && p.fits(before.paragraph) {
+			at = before.paragraph
+		}
+	}
+	return at
 }
 
 // pick returns the best of some places that are not before low; of equal ones the
@@ -241,5 +253,5 @@ func (p *places) anywhere() int {
 	if at, ok := p.pick(all, p.from); ok {
 		return at
 	}
-	return p.fit
+	return p.inside(p.fit)
 }

@@ -177,7 +177,7 @@ func checkAll(t *testing.T, r split.Rule, text string, step func() int) {
 }
 
 func TestAnyTextAnyMeasure(t *testing.T) {
-	rounds := uint64(15)
+	rounds := uint64(10)
 	if os.Getenv("VERBATIM_LONG") != "" {
 		rounds = 500
 	}

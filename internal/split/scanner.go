@@ -22,8 +22,8 @@ type Scanner struct {
 	fitFrom int
 	fit     checked
 	// gap is the last end of a paragraph after gapFrom, of those before
-	// gapSeen.
-	gapFrom, gap, gapSeen int
+	// gapSeen; all before gapBlank is blank if gap is still gapFrom.
+	gapFrom, gap, gapSeen, gapBlank int
 }
 
 // mark is the state at the beginning of a line.
@@ -74,7 +74,7 @@ func (m *mark) advance(text string, from, to int) bool {
 // Paragraph does what the function of this name does.
 func (s *Scanner) Paragraph(text string, from int) int {
 	if s.gapSeen < from || s.gapFrom != from || s.gapSeen > len(text) {
-		s.gapFrom, s.gap, s.gapSeen = from, from, from
+		s.gapFrom, s.gap, s.gapSeen, s.gapBlank = from, from, from, from
 	}
 	m := s.line(text, s.gapSeen)
 	for {
@@ -86,7 +86,13 @@ func (s *Scanner) Paragraph(text string, from int) int {
 		var l line
 		m.state, l = m.step(text, start, end)
 		m.at = end + 1
-		if l.kind == blank && visibleStart(text, from, m.at) < m.at {
+		if l.kind != blank {
+			continue
+		}
+		if s.gap == from {
+			s.gapBlank = visibleStart(text, s.gapBlank, m.at)
+		}
+		if s.gapBlank < m.at {
 			s.gap = m.at
 		}
 	}

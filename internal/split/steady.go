@@ -12,18 +12,26 @@ import (
 // may still change. It is never in a line that may become the marker of a fence.
 // A text that grows no more is shown whole.
 func Steady(text string, from int) int {
+	size := len(text)
+	text = whole(text)
 	if from >= len(text) {
-		return len(text)
+		return min(from, size)
 	}
-	end := len(whole(text))
-	end = max(from, beforeMarker(text[:end], from))
+	end := beforeMarker(text, from)
+	if end == len(text) {
+		// What is not shown yet may be why it is no marker.
+		end = beforeMarker(text[:steady(text, from)], from)
+	}
+	return end
+}
+
+// steady is Steady without regard to fences.
+func steady(text string, from int) int {
 	const near = 48
+	end := len(text)
 	low := max(from, end-near)
 	for low < end && !utf8.RuneStart(text[low]) {
 		low++
-	}
-	if end < len(text) && text[end-1] == '\n' {
-		return end
 	}
 	i := strings.LastIndexFunc(text[low:end], unicode.IsSpace)
 	if i < 0 {

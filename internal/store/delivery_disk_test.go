@@ -15,7 +15,7 @@ import (
 )
 
 // lanes saves posts in two chats, and tells of each when it is durable.
-func lanes(t *testing.T, db *store.DB, n int, durable func(a delivery.Address, post string)) error {
+func lanes(t *testing.T, db *store.DB, n int, durable func(post string)) error {
 	t.Helper()
 	for i := range n {
 		a := chat(fmt.Sprint(i % 2))
@@ -36,7 +36,7 @@ func lanes(t *testing.T, db *store.DB, n int, durable func(a delivery.Address, p
 		if err := db.Save(t.Context(), delivery.Change{Address: a, Binding: b.ID, Place: place, Pace: &pace}); err != nil {
 			return err
 		}
-		durable(a, name)
+		durable(name)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func TestSavedPlacementsSurviveAStop(t *testing.T) {
 	}
 	begun := disk.Len()
 	acknowledged := map[string]int{}
-	if err := lanes(t, db, 6, func(_ delivery.Address, post string) { acknowledged[post] = disk.Len() }); err != nil {
+	if err := lanes(t, db, 6, func(post string) { acknowledged[post] = disk.Len() }); err != nil {
 		t.Fatal(err)
 	}
 	length := disk.Len()
@@ -115,7 +115,7 @@ func TestSavingOnAFullDisk(t *testing.T) {
 	limit := disk.Used() + 200<<10
 	disk.SetQuota(func() int64 { return limit })
 	acknowledged := 0
-	err = lanes(t, db, 1000, func(delivery.Address, string) { acknowledged++ })
+	err = lanes(t, db, 1000, func(string) { acknowledged++ })
 	if !errors.Is(err, turnlog.ErrFull) || acknowledged == 0 {
 		t.Fatalf("after %d posts: %v, want ErrFull", acknowledged, err)
 	}
@@ -137,7 +137,7 @@ func TestSavingOnAFullDisk(t *testing.T) {
 	}
 	check(acknowledged)
 	disk.SetQuota(nil)
-	if err := lanes(t, db, acknowledged+1, func(delivery.Address, string) {}); err != nil {
+	if err := lanes(t, db, acknowledged+1, func(string) {}); err != nil {
 		t.Error(err)
 	}
 	check(acknowledged + 1)

@@ -13,8 +13,7 @@ import (
 // received messages whose runs it takes, what a person wrote.
 const (
 	ofRunPosts = "run <> '' AND run IN (SELECT value FROM json_each(?1))"
-	ofRecords  = `run = '' AND binding IN (SELECT id FROM binding WHERE conv = ?1)
-		AND (+seq IN (SELECT value FROM json_each(?2)) OR +seq BETWEEN 1 AND ?3)`
+	ofRecords  = `run = '' AND binding IN (SELECT id FROM binding WHERE conv = ?1) AND +seq IN (SELECT value FROM json_each(?2))`
 
 	blankPosts = `UPDATE placement SET body = NULL, text = NULL, files = NULL, shown = '', error = '',
 		open = (state IN ('planned', 'in_flight') OR edit_to <> 0 OR again = 1) WHERE (body IS NOT NULL OR shown <> '' OR error <> '') AND `
@@ -39,7 +38,7 @@ func (d *DB) erasePosted(c *conversation, name id.Conversation, e turnlog.Erasur
 		args                []driver.Value
 	}{
 		{selectPostBlobs, blankPosts, ofRunPosts, []driver.Value{string(runs)}},
-		{selectPostBlobs, blankPosts, ofRecords, []driver.Value{string(name), keyList(seqs), e.Through}},
+		{selectPostBlobs, blankPosts, ofRecords, []driver.Value{string(name), keyList(seqs)}},
 		{selectMessageBlobs, blankMessages, ofRunMessages, []driver.Value{string(runs)}},
 	} {
 		held, err := d.writer.texts(what.blobs+" AND "+what.where, what.args...)
@@ -61,7 +60,8 @@ func (d *DB) erasePosted(c *conversation, name id.Conversation, e turnlog.Erasur
 }
 
 // runsErased returns the runs of a conversation that an erasure names, those that
-// it takes a record of, and those that began, or waited, within it.
+// it takes a record of, and those that only waited within it: what the queue says
+// of these is no record of theirs.
 func (d *DB) runsErased(c *conversation, e turnlog.Erasure, seqs []int64) ([]string, error) {
 	asked, err := json.Marshal(append([]id.Run{}, e.Runs...))
 	if err != nil {
@@ -69,7 +69,7 @@ func (d *DB) runsErased(c *conversation, e turnlog.Erasure, seqs []int64) ([]str
 	}
 	return d.writer.texts(`SELECT run_id FROM run WHERE run_id IN (SELECT value FROM json_each(?2)) AND conv = ?1
 		UNION SELECT run_id FROM run WHERE id IN (SELECT run FROM event WHERE conv = ?1 AND seq IN (SELECT value FROM json_each(?3)))
-		UNION SELECT run_id FROM run INDEXED BY run_conv WHERE conv = ?1 AND coalesce(first_seq, queued_seq) <= ?4`,
+		UNION SELECT run_id FROM run INDEXED BY run_conv WHERE conv = ?1 AND first_seq IS NULL AND queued_seq <= ?4`,
 		c.key, string(asked), keyList(seqs), e.Through)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Of a run that is shown nothing is left to be found out.
-const stillOpen = `open = 1 AND NOT (state = 'unknown' AND edit_to = 0 AND again = 0 AND run <> ''
+const stillOpen = `open = 1 AND NOT (state = 'unknown' AND edit_to = 0 AND again = 0
 	AND EXISTS (SELECT 1 FROM run_shown s WHERE s.run = placement.run AND s.binding = placement.binding))`
 
 const (

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,5 +172,40 @@ func beganAnew(t *testing.T, db *store.DB) {
 	}
 	if mark, err := db.Mark(t.Context(), "s", "offset"); mark != "" || err != nil {
 		t.Errorf("the mark is %q, %v", mark, err)
+	}
+}
+
+// What a restore takes out of the posts is gone from the file, so that an erasure
+// afterwards finds all there is.
+func TestErasedAfterARestoreIsNowhere(t *testing.T) {
+	db := mustOpen(t, t.TempDir())
+	l := logOver(t, db)
+	p := newPoster(t, db, l)
+	_, err := l.Append(t.Context(), "whole", turnlog.Draft{Event: event.UserMessage{Message: "q", Text: marker}})
+	p.must(err)
+	b, err := db.Bind(t.Context(), chat("1"), "whole")
+	p.must(err)
+	// With a file the copy would be written anew.
+	change := delivery.Change{Address: chat("1"), Binding: b.ID}
+	for _, size := range []int{10, 900, 9000, 90_000} {
+		post := fmt.Sprint("p", size)
+		change.Place = append(change.Place, delivery.Placement{
+			Post: post, State: delivery.Delivered, Seq: 1, Body: &surface.Post{Text: strings.Repeat(marker, size/len(marker)+1)},
+		})
+	}
+	p.must(db.Save(t.Context(), change))
+	file, dir := filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "data")
+	p.must(db.Backup(t.Context(), file))
+	p.must(store.Restore(t.Context(), file, dir, store.RestoreOptions{}))
+	restored := mustOpen(t, dir)
+	log := logOver(t, restored)
+	if len(where(t, dir)) == 0 {
+		t.Fatal("the marker was never there")
+	}
+	_, err = log.Erase(t.Context(), "whole", turnlog.Erasure{Through: 1})
+	p.must(err)
+	scrub(t, restored)
+	if found := where(t, dir); len(found) > 0 {
+		t.Errorf("the marker is still there: %q", found)
 	}
 }

@@ -5,12 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"verbatim/internal/delivery"
 	"verbatim/internal/delivery/deliverytest"
 	"verbatim/internal/id"
 	"verbatim/internal/surface"
 	"verbatim/internal/turnlog"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // place is a Memory beside facts.
 type place struct {

@@ -2,7 +2,6 @@ package deliverytest
 
 import (
 	"errors"
-	"math"
 
 	"verbatim/internal/delivery"
 	"verbatim/internal/event"
@@ -84,23 +83,23 @@ func testUnsure(w *world) {
 		w.same(name, got, want)
 	}
 	unsure("nothing")
-	make := func(name string, run id.Run, state delivery.State) delivery.Placement {
+	of := func(name string, run id.Run, state delivery.State) delivery.Placement {
 		p := post(b, name, 1)
 		p.Run, p.State = run, state
 		return p
 	}
-	old, lost := make("p1", "r1", delivery.Unknown), make("p2", "r2", delivery.Unknown)
-	refused, line := make("p4", "r2", delivery.Refused), make("p5", "", delivery.Unknown)
-	given := make("p7", "r3", delivery.Refused)
+	old, lost := of("p1", "r1", delivery.Unknown), of("p2", "r2", delivery.Unknown)
+	refused, line := of("p4", "r2", delivery.Refused), of("p5", "", delivery.Unknown)
+	given := of("p7", "r3", delivery.Refused)
 	given.Body = nil
-	fine := make("p3", "r2", delivery.Delivered)
-	w.save(delivery.Change{Address: a1, Binding: b.ID, Place: []delivery.Placement{old, lost, fine, refused, line, make("p6", "r3", delivery.InFlight), given}})
+	fine := of("p3", "r2", delivery.Delivered)
+	w.save(delivery.Change{Address: a1, Binding: b.ID, Place: []delivery.Placement{old, lost, fine, refused, line, of("p6", "r3", delivery.InFlight), given}})
 	next := w.bind(a1, "d")
 	unsure("of the newest run, in order", lost, refused)
 	w.bind(a2, "d")
 	w.reopen()
 	unsure("after a start", lost, refused)
-	newest := make("p8", "r4", delivery.Unknown)
+	newest := of("p8", "r4", delivery.Unknown)
 	newest.Binding = next.ID
 	lost.State = delivery.Delivered
 	w.save(delivery.Change{Address: a1, Binding: next.ID, Place: []delivery.Placement{newest, lost}})
@@ -206,6 +205,9 @@ func testErasedConversation(w *world) {
 	w.begin("c", "r1")
 	w.end("c", "r1")
 	w.begin("d", "r2")
+	later := event.UserMessage{Message: "q3", Text: "later"}
+	w.place.Append(w.T, "c", turnlog.Draft{Event: event.Queue{Op: event.QueueAdd, Run: "r3", Message: &later, Request: "h"}})
+	w.place.Append(w.T, "c", turnlog.Draft{Event: event.Queue{Op: event.QueueRemove, Run: "r3"}})
 	echo, answer, line := post(b, "p1", 1), post(b, "p2", 2), post(b, "p3", 0)
 	echo.Run, line.Run = "", ""
 	kept := post(other, "p4", 2)
@@ -214,10 +216,12 @@ func testErasedConversation(w *world) {
 	w.save(delivery.Change{Address: a2, Binding: other.ID, Place: []delivery.Placement{kept}})
 	taken := delivery.Inbound{Delivery: "d1", Address: a1, ID: "m1", Conversation: "c", Run: "r1", State: delivery.InboundTaken, Text: "hi"}
 	waits := delivery.Inbound{Delivery: "d2", Address: a1, ID: "m2", Conversation: "c", State: delivery.InboundWaiting, Text: "hi"}
-	w.must(w.s.AddInbound(w.Context(), taken))
-	w.must(w.s.AddInbound(w.Context(), waits))
+	dropped := delivery.Inbound{Delivery: "d3", Address: a1, ID: "m3", Conversation: "c", Run: "r3", State: delivery.InboundTaken, Text: "later"}
+	for _, m := range []delivery.Inbound{taken, waits, dropped} {
+		w.must(w.s.AddInbound(w.Context(), m))
+	}
 	w.place.Append(w.T, "c", turnlog.Draft{Event: event.ConversationDeleted{}})
-	w.place.Erase(w.T, "c", turnlog.Erasure{Through: 3})
+	w.place.Erase(w.T, "c", turnlog.Erasure{Through: 5})
 	w.reopen()
 	bodies := map[string]bool{}
 	for _, p := range append(w.lane(a1).Place, w.lane(a2).Place...) {
@@ -226,10 +230,10 @@ func testErasedConversation(w *world) {
 	w.same("posts with a body", bodies, map[string]bool{"p1": false, "p2": false, "p3": true, "p4": true})
 	open, err := w.s.OpenInbound(w.Context())
 	w.must(err)
-	taken.Text = ""
-	w.same("messages", open, []delivery.Inbound{taken, waits})
+	taken.Text, dropped.Text = "", ""
+	w.same("messages", open, []delivery.Inbound{taken, waits, dropped})
 	w.talk("c", 1)
-	if head := w.bind(b1, "c").From; head != 5 || head == math.MaxInt64 {
+	if head := w.bind(b1, "c").From; head != 7 {
 		w.Errorf("the conversation's head is %d", head)
 	}
 }

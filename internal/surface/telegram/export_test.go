@@ -1,5 +1,7 @@
 package telegram
 
+import "time"
+
 // Options are keys for tests.
 type Options struct {
 	Token, Base string
@@ -22,3 +24,12 @@ func KeysOf(o Options) any {
 	}
 	return k
 }
+
+// OffsetAfter is what a bot confirms that read up to a number at a time.
+func OffsetAfter(next int64, at, now time.Time) int64 {
+	p := polling{next: next, at: at}
+	return p.offset(now)
+}
+
+// ProofOf is what Telegram shows when it calls the webhook of a token's bot.
+func ProofOf(token string) string { return proofOf(token) }

@@ -160,7 +160,8 @@ func (m *message) addressed(me *user) (text string, mentioned bool) {
 	}
 	whole := text
 	for _, e := range entities {
-		start, end := byteAt(whole, e.Offset), byteAt(whole, e.Offset+e.Length)
+		start := byteAt(whole, e.Offset)
+		end := max(start, byteAt(whole, e.Offset+e.Length))
 		name := nameIn(whole[start:end], e, me)
 		if name == "" {
 			continue

@@ -43,6 +43,8 @@ func TestTheLibraryOfOthersFindsTheFakeATelegram(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { b.Start(ctx); close(done) }()
+		end := func() { stop(); <-done }
+		defer end()
 
 		libraryWrites(t, b, far)
 		ann := surface.Person{ID: "815", Name: "Ann"}
@@ -53,8 +55,7 @@ func TestTheLibraryOfOthersFindsTheFakeATelegram(t *testing.T) {
 		far.Say(surface.Message{Chat: private, Sender: ann, Text: "a file", Files: []surface.File{{Name: "a.txt", Data: []byte("words")}}})
 		far.Press(private, far.Posts(private)[0].ID, "yes", ann)
 		after(time.Minute)
-		stop()
-		<-done
+		end()
 		want := []string{"message hello", "edit hello again", "file a.txt: words", "press yes"}
 		mu.Lock()
 		defer mu.Unlock()
@@ -74,7 +75,7 @@ func libraryWrites(t *testing.T, b *bot.Bot, far *telegramfake.Fake) {
 	keys := &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{{{Text: "Yes", CallbackData: "yes"}}}}
 	m, err := b.SendMessage(ctx, &bot.SendMessageParams{ChatID: 815, Text: "<b>one</b> &amp; two", ParseMode: models.ParseModeHTML, ReplyMarkup: keys})
 	if err != nil || m.Text != "one & two" || len(m.Entities) != 1 || m.Entities[0].Type != models.MessageEntityTypeBold {
-		t.Fatalf("%+v, %v", m, err)
+		t.Fatalf("%q, %v", m.Text, err)
 	}
 	edit := &bot.EditMessageTextParams{ChatID: 815, MessageID: m.ID, Text: "three", ReplyMarkup: keys}
 	if _, err := b.EditMessageText(ctx, edit); err != nil {

@@ -73,7 +73,10 @@ func (l *listener) until(ctx context.Context, f func(context.Context) error) err
 		if refused {
 			wait = max(wait, r.retryAfter)
 		}
-		l.trouble(err)
+		// One call that breaks off is no news.
+		if refused || l.wait > firstWait || errors.Is(err, errConflict) {
+			l.trouble(err)
+		}
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}

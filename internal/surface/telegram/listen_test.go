@@ -242,43 +242,45 @@ func TestATokenThatIsRefusedEndsListening(t *testing.T) {
 // TestNumbersThatBeginAnewLoseNothing: after a week without updates, Telegram may
 // go on with a lower number.
 func TestNumbersThatBeginAnewLoseNothing(t *testing.T) {
-	for name, restart := range map[string]bool{"in one process": false, "after a restart": true} {
-		t.Run(name, func(t *testing.T) {
-			play(t, telegram.Options{}, private, func(t *testing.T, s *stage) {
-				var in surfacetest.Inbox
-				stop := s.listen(t, &in)
-				s.far.Say(surface.Message{Chat: s.Chat, Sender: s.Person, Text: "one"})
-				after(time.Second)
-				if restart {
-					stop()
-				}
-				after(8 * 24 * time.Hour)
-				s.far.Jump(10)
-				s.far.Say(surface.Message{Chat: s.Chat, Sender: s.Person, Text: "two"})
-				if restart {
-					stop = s.listen(t, &in)
-				}
-				defer stop()
-				after(2 * time.Minute)
-				if len(in.Taken()) != 2 {
-					t.Errorf("%d messages came", len(in.Taken()))
-				}
-			})
-		})
+	play(t, telegram.Options{}, private, func(t *testing.T, s *stage) {
+		var in surfacetest.Inbox
+		stop := s.listen(t, &in)
+		s.far.Say(surface.Message{Chat: s.Chat, Sender: s.Person, Text: "one"})
+		after(time.Second)
+		stop()
+		after(8 * 24 * time.Hour)
+		s.far.Jump(10)
+		s.far.Say(surface.Message{Chat: s.Chat, Sender: s.Person, Text: "two"})
+		stop = s.listen(t, &in)
+		defer stop()
+		s.far.Say(surface.Message{Chat: s.Chat, Sender: s.Person, Text: "three"})
+		after(2 * time.Minute)
+		if len(in.Taken()) != 3 {
+			t.Errorf("%d messages came", len(in.Taken()))
+		}
+	})
+}
+
+func TestWhatWasReadIsConfirmedUntilItsNumberIsOld(t *testing.T) {
+	now := time.Now()
+	for age, want := range map[time.Duration]int64{0: 105, time.Hour: 105, 4 * 24 * time.Hour: 105, 6 * 24 * time.Hour: 0} {
+		if got := telegram.OffsetAfter(105, now, now.Add(age)); got != want {
+			t.Errorf("after %v the offset is %d, not %d", age, got, want)
+		}
 	}
 }
 
 func TestAnAnswerThatIsTooLongIsAskedForInParts(t *testing.T) {
 	play(t, telegram.Options{}, private, func(t *testing.T, s *stage) {
-		for i := range 100 {
-			s.far.Happen("message", said(object{"message_id": i + 1, "text": fmt.Sprint(i), "padding": strings.Repeat("x", 30<<10)}))
+		for i := range 12 {
+			s.far.Happen("message", said(object{"message_id": i + 1, "text": fmt.Sprint(i), "padding": strings.Repeat("x", 200<<10)}))
 		}
 		var in surfacetest.Inbox
 		stop := s.listen(t, &in)
 		defer stop()
 		after(10 * time.Minute)
-		if n := len(in.Taken()); n != 100 {
-			t.Errorf("%d of 100 messages came", n)
+		if n := len(in.Taken()); n != 12 {
+			t.Errorf("%d of 12 messages came", n)
 		}
 	})
 }

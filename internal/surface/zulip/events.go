@@ -34,6 +34,14 @@ type event struct {
 // wait waits for events and deals with them. The mark is stored before the server
 // is told, by the next wait, that it may forget them.
 func (l *listener) wait(ctx context.Context) error {
+	// The bot's own edits are events too; each would be an asking of its own,
+	// and those have a limit as all calls have.
+	if pause := min(perToken, perToken-l.now().Sub(l.asked)); pause > 0 {
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+	l.asked = l.now()
 	events, err := l.events(ctx)
 	if r, ok := asRefusal(err); ok && r.status < http.StatusInternalServerError && !r.limited() && !r.unauthorised() {
 		// BAD_EVENT_QUEUE_ID, or a mark that the queue doesn't know any more.

@@ -77,8 +77,14 @@ func (s *scene) listen(b *bot) (stop func() error) {
 // say lets a person write, and waits until the surface has dealt with it.
 func (s *scene) say(m surface.Message) string {
 	id := s.server.Say(m)
-	synctest.Wait()
+	settle()
 	return id
+}
+
+// settle waits until the surface has dealt with what happened.
+func settle() {
+	<-time.After(perToken)
+	synctest.Wait()
 }
 
 // texts are those of the messages that arrived.

@@ -38,7 +38,9 @@ type listener struct {
 	mark   mark
 	recent recent
 	loaded bool
-	poll   time.Duration
+	// poll bounds a wait for events; asked is when the last one began.
+	poll  time.Duration
+	asked time.Time
 }
 
 // Listen hears what people do. Its queue on the server outlives a short restart;
@@ -203,7 +205,6 @@ func (l *listener) catchUp(ctx context.Context) error {
 			next.Message = max(next.Message, m.ID)
 		}
 		on := next.Message > l.mark.Message
-		next.Queue = ""
 		if err := l.save(ctx, next); err != nil {
 			return err
 		}

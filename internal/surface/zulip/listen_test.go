@@ -114,13 +114,29 @@ func TestALostQueueLosesNothing(t *testing.T) {
 		s.say(from(iago, direct, "at last"))
 		s.server.Expire() // under a wait
 		s.say(from(iago, direct, "really"))
-		synctest.Wait()
+		settle()
 		stop()
 		if got, want := s.texts(), append(want, "at last", "really"); !slices.Equal(got, want) {
 			t.Errorf("%d messages came, not %d: %.300q", len(got), len(want), got)
 		}
 		if strings.Contains(s.log.String(), "level=WARN") {
 			t.Errorf("a lost queue is nothing to warn of: %s", s.log)
+		}
+	})
+}
+
+func TestWhatIsKnownIsNotFetchedAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, nil)
+		stop := s.listen(s.surface())
+		for i := range 60 {
+			s.say(from(iago, direct, fmt.Sprint("word", i)))
+		}
+		stop()
+		s.server.Expire()
+		defer s.listen(s.surface())()
+		if again := s.in.Given() - len(s.in.Taken()); again > overlap+1 {
+			t.Errorf("%d messages were given again", again)
 		}
 	})
 }
@@ -171,7 +187,7 @@ func TestWhatPeopleChangeIsTold(t *testing.T) {
 		s.server.Rewrite(direct, private, "new")
 		s.server.Erase(direct, private)
 		stop = s.listen(s.surface())
-		synctest.Wait()
+		settle()
 		stop()
 		if slices.ContainsFunc(s.server.Requests(), func(r string) bool { return strings.HasPrefix(r, "GET /api/v1/messages/") }) {
 			t.Error("what is known was asked for")
@@ -182,6 +198,23 @@ func TestWhatPeopleChangeIsTold(t *testing.T) {
 		}
 		if got := s.in.Removes(); !slices.Equal(got, []surfacetest.Changing{{Chat: direct, ID: private}}) {
 			t.Errorf("the removals are %+v", got)
+		}
+	})
+}
+
+func TestItsOwnEditsDoNotUseUpTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, nil)
+		b := s.surface()
+		defer s.listen(b)()
+		b.Send(t.Context(), topic, post("x"))
+		for i := range 100 {
+			b.Edit(t.Context(), topic, "1001", post(fmt.Sprint("x", i)))
+			<-time.After(60 * time.Millisecond)
+		}
+		asked := len(slices.DeleteFunc(s.server.Requests(), func(r string) bool { return r != "GET /api/v1/events" }))
+		if asked > 22 {
+			t.Errorf("in 6 s it asked for events %d times", asked)
 		}
 	})
 }
@@ -197,13 +230,13 @@ func TestAChangeOfAnOldMessageIsToldToo(t *testing.T) {
 			s.say(from(iago, topic, fmt.Sprint("talk", i)))
 		}
 		s.server.Rewrite(direct, old, "new")
-		synctest.Wait()
+		settle()
 		if got := s.in.Changes(); !slices.Equal(got, []surfacetest.Changing{{Chat: direct, ID: old, Text: "new"}}) {
 			t.Errorf("the changes are %+v", got)
 		}
 		s.server.Erase(topic, talk)
 		s.server.Erase(direct, gone) // nobody can say where that was
-		synctest.Wait()
+		settle()
 		if got := s.in.Removes(); !slices.Equal(got, []surfacetest.Changing{{Chat: topic, ID: talk}}) {
 			t.Errorf("the removals are %+v", got)
 		}

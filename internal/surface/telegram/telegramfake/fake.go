@@ -217,7 +217,7 @@ func (f *Fake) serveMethod(w http.ResponseWriter, r *http.Request, name string) 
 		// The real server overlooks fields that it doesn't know. The files of an
 		// album have names of their own.
 		_, file := q.files[name]
-		if !slices.Contains(m.params, name) && !(file && slices.Contains(m.params, "media")) {
+		if !slices.Contains(m.params, name) && (!file || !slices.Contains(m.params, "media")) {
 			write(w, badRequest("the method has no parameter "+strconv.Quote(name)))
 			return
 		}

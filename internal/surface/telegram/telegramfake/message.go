@@ -50,6 +50,8 @@ type keyboard struct {
 type button struct {
 	Text string `json:"text"`
 	Data string `json:"callback_data"`
+	// CopyText is documented too; some clients name it, and set it to null.
+	CopyText any `json:"copy_text,omitempty"`
 }
 
 // Post is an own message as a reader sees it.

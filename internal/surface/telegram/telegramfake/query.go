@@ -47,6 +47,10 @@ func parse(r *http.Request) (*query, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Only behind the end of the body is it noticed that a client has left.
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
+	}
 	if r.Form == nil {
 		err = r.ParseForm()
 	}

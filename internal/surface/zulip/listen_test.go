@@ -268,7 +268,11 @@ func TestARenamedBotKnowsItsName(t *testing.T) {
 		s.server.Rename("Veritas")
 		defer s.listen(s.surface())()
 		s.say(from(iago, topic, "@**Veritas** hello"))
-		if got := s.texts(); !slices.Equal(got, []string{"hello"}) {
+		s.server.Rename("Vera")
+		s.server.Expire()
+		settle()
+		s.say(from(iago, topic, "@**Vera** again"))
+		if got := s.texts(); !slices.Equal(got, []string{"hello", "again"}) {
 			t.Errorf("what came is %q", got)
 		}
 	})

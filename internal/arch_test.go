@@ -167,7 +167,7 @@ var outside = []struct {
 // testOnly may be imported by tests and test kits, and by nothing else.
 var testOnly = []string{
 	"github.com/google/go-cmp/", "go.uber.org/goleak", "github.com/rogpeppe/go-internal/",
-	"golang.org/x/tools/", "golang.org/x/sys/", "testing",
+	"golang.org/x/tools/", "golang.org/x/sys/", "github.com/go-telegram/bot", "testing",
 }
 
 var kits = []string{"internal/golden", "internal/memnet", "internal/faultfs", "internal/turnlog/turnlogtest", "internal/delivery/deliverytest", "internal/surface/surfacetest"}
@@ -222,6 +222,9 @@ func TestNoTestSleeps(t *testing.T) {
 // reason.
 var sleepers = map[string]string{
 	"internal/turnlog/bench_linux_test.go": "what is measured is a producer of 200 events a second",
+	"internal/inbound/carry_test.go":       "its tests run in bubbles that kit_test.go makes",
+	"internal/inbound/change_test.go":      "its tests run in bubbles that kit_test.go makes",
+	"internal/inbound/race_test.go":        "its tests run in bubbles that kit_test.go makes",
 }
 
 // Nothing but the scripted provider may name the demo: it is a model like any

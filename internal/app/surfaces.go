@@ -126,7 +126,7 @@ func (a *App) makeInbox(name string, s surface.Surface) (*inbound.Inbox, error) 
 	cfg := a.cfg.Surfaces[name]
 	template := cfg.Conversation
 	if template == "" && cfg.Platform == "webhook" {
-		template = "main"
+		template = inbound.OneConversation
 	}
 	return inbound.New(inbound.Options{
 		Surface: name, Template: template, MayTalk: cfg.MayTalk, MayDecide: cfg.MayDecide, Caps: s.Caps(),

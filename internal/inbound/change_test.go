@@ -1,7 +1,9 @@
 package inbound_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"verbatim/internal/chat"
@@ -232,5 +234,36 @@ func TestChangeAfterAStop(t *testing.T) {
 		free()
 		w.wantHeard()
 		w.wantTurns("phone.100", "a (cancelled)")
+	})
+}
+
+// The chat has taken a turn and says that it may not have: a change finds it
+// where it is.
+func TestChangeWhenNobodyKnowsWhetherItWasSent(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		free := w.holding()
+		w.tell(from(ann, "m0", "first"))
+		unsure := true
+		w.set(func() {
+			w.send = func(req chat.SendRequest) error {
+				if !unsure {
+					return nil
+				}
+				unsure = false
+				if _, err := w.service.Send(context.Background(), req); err != nil {
+					t.Error(err)
+				}
+				return errSend
+			}
+		})
+		w.receive(from(ann, "m1", "a"))
+		time.Sleep(400 * time.Millisecond)
+		synctest.Wait()
+		w.change("m1", "A")
+		w.rest()
+		free()
+		w.wantTurns("phone.100", "first", "A")
+		w.wantHeard()
+		w.wantNothingOpen()
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"verbatim/internal/chat"
 	"verbatim/internal/delivery"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
@@ -247,6 +248,24 @@ func TestWhoMayDecideNeedNotTalk(t *testing.T) {
 		w.wantHeard()
 		if w.bench.did() != "a" {
 			t.Error("it did not run")
+		}
+	})
+}
+
+// A request of an answer that was asked for elsewhere is decided there, whatever
+// its sender is called.
+func TestAskedForElsewhere(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.tell(from(ann, "m1", "hello"))
+		_, err := w.service.Send(t.Context(), chat.SendRequest{
+			Conversation: "phone.100", Prompt: "run a", Via: event.Via{Surface: "web", Device: "100", Sender: "1"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.rest()
+		if got := w.press(ann, private, w.pending()["a"], event.DecisionAllow); !strings.Contains(got, "Nothing was decided") {
+			t.Errorf("told %q", got)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"verbatim/internal/chat"
+	"verbatim/internal/delivery"
 	"verbatim/internal/delivery/deliverytest"
 	"verbatim/internal/event"
 	"verbatim/internal/id"
@@ -91,11 +92,15 @@ func TestWhoMayTalk(t *testing.T) {
 		"by user name, any case":  {[]string{"@ANN"}, true},
 		"another one":             {[]string{"2", "Ann"}, false},
 		"a part of the name":      {[]string{"@an", "11"}, false},
-		"an id in the other case": {[]string{"ABC"}, false},
+		"an id in the other case": {[]string{"ANN"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(o *inbound.Options) { o.MayTalk = c.list }, func(t *testing.T, w *world) {
-				ack := w.tell(from(ann, "m1", "hello"))
+				who := ann
+				if name == "an id in the other case" {
+					who.ID = "ann"
+				}
+				ack := w.tell(from(who, "m1", "hello"))
 				if c.may {
 					w.wantTurns("phone.100", "hello")
 					w.wantHeard()
@@ -105,7 +110,7 @@ func TestWhoMayTalk(t *testing.T) {
 					t.Errorf("ack %+v", ack)
 				}
 				w.wantTurns("phone.100")
-				w.wantHeard("add `1` to `may_talk` of the surface `phone`")
+				w.wantHeard("add `" + who.ID + "` to `may_talk` of the surface `phone`")
 			})
 		})
 	}
@@ -528,5 +533,39 @@ func TestStoreThatIsFullTakesNothing(t *testing.T) {
 		w.set(func() { w.fate = nil })
 		w.tell(from(ann, "m1", "one"))
 		w.wantTurns("phone.100", "one")
+	})
+}
+
+// A message that was sent before, and deleted by somebody, is in nobody's way.
+func TestSentBeforeAndDeleted(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		w.set(func() {
+			w.send = func(req chat.SendRequest) error {
+				if req.Prompt == "one" {
+					return &chat.Error{Code: chat.Missing, Message: "deleted"}
+				}
+				return nil
+			}
+		})
+		w.tell(from(ann, "m1", "one"))
+		w.tell(from(ann, "m2", "two"))
+		w.wantTurns("phone.100", "two")
+		w.wantHeard()
+		w.wantNothingOpen()
+	})
+}
+
+func TestMessagesOfAnotherSurfaceAreLeftAlone(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, w *world) {
+		other := delivery.Inbound{
+			Delivery: "d_other", Address: delivery.Address{Surface: "team", Chat: private}, ID: "m1",
+			Conversation: "team.100", State: delivery.InboundWaiting, Sender: ann, Text: "hello",
+		}
+		if err := w.memory.AddInbound(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		w.crash()
+		w.rest()
+		w.wantTurns("team.100")
 	})
 }

@@ -33,9 +33,9 @@ func (in *Inbox) planNew(ctx context.Context, m surface.Message, more string) (s
 func (l *lane) begin(ctx context.Context, r delivery.Inbound, plan string) (line string, err error) {
 	plan, more := strings.CutSuffix(plan, " +")
 	text, tail, _ := strings.Cut(plan, " ")
-	n, err := strconv.Atoi(tail)
-	if err != nil || n < 1 {
-		l.in.opt.Logger.Error("a stored command can't be read", "delivery", r.Delivery)
+	n, bad := strconv.Atoi(tail)
+	if bad != nil || n < 1 {
+		l.in.opt.Logger.Error("a stored command can't be read", "delivery", r.Delivery, "err", bad)
 		return "", nil
 	}
 	base := id.Conversation(text)
@@ -158,11 +158,11 @@ func (l *lane) model(ctx context.Context, r delivery.Inbound, name string) (line
 	if strings.EqualFold(name, "default") {
 		own = ""
 	}
-	full, err := l.in.opt.Model(ctx, own)
-	if err != nil {
-		return "The model here stays as it is: " + err.Error(), nil
+	full, no := l.in.opt.Model(ctx, own)
+	if no != nil {
+		return "The model here stays as it is: " + no.Error(), nil
 	}
-	err = l.in.opt.Chat.Change(ctx, r.Conversation, chat.Patch{Model: &own})
+	err := l.in.opt.Chat.Change(ctx, r.Conversation, chat.Patch{Model: &own})
 	switch codeOf(err) {
 	case chat.Missing:
 		return "This conversation has no messages yet. Write one, then choose the model.", nil

@@ -34,7 +34,7 @@ func FuzzUpdate(f *testing.F) {
 		if strings.HasSuffix(r.URL.Path, "/getMe") {
 			body = `{"ok":true,"result":{"id":4711,"is_bot":true,"username":"verbatim_bot"}}`
 		}
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 	})}
 	s, err := telegram.Platform.New(surface.Setup{
 		Name: "phone", Keys: telegram.KeysOf(telegram.Options{Token: token, Webhook: true}), Client: client,

@@ -1,11 +1,14 @@
 package telegram_test
 
 import (
+	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,5 +154,36 @@ func TestIDsOfOtherPlatformsAreRefusedWithoutACall(t *testing.T) {
 	}
 	if o := s.Edit(t.Context(), surface.Chat{ID: "1"}, "1700.5", p); o.Class != refused || !o.Gone {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestACallThatNeverGotAConnectionWasNotTaken: the time may be over before there
+// is anybody to send it to.
+func TestACallThatNeverGotAConnectionWasNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		given := make(chan struct{})
+		defer close(given)
+		s := over(t, &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			<-given
+			return nil, errors.New("too late")
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if o := s.Send(ctx, surface.Chat{ID: "1"}, surface.Post{Text: "a"}); o.Class != notTaken {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+func TestAPictureThatIsTooLargeForOneIsADocument(t *testing.T) {
+	for size, want := range map[int]string{10_000_000: "/sendPhoto", 10_000_001: "/sendDocument"} {
+		s := over(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if !strings.HasSuffix(r.URL.Path, want) {
+				t.Errorf("%d bytes go to %s", size, r.URL.Path[strings.LastIndexByte(r.URL.Path, '/'):])
+			}
+			return nil, errors.New("enough seen")
+		}))
+		p := surface.Post{Text: "a", Files: []surface.File{{Name: "p.png", MIME: "image/png", Data: make([]byte, size)}}}
+		s.Send(t.Context(), surface.Chat{ID: "1"}, p)
 	}
 }

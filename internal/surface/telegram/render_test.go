@@ -80,6 +80,18 @@ func TestRenderPlainLeavesTextAlone(t *testing.T) {
 	}
 }
 
+// TestDeepNestingAddsLittle: what indents does so to a bound, so a text can't grow
+// out of all measure.
+func TestDeepNestingAddsLittle(t *testing.T) {
+	s := newSurface(t, telegram.Options{})
+	for _, mark := range []string{">", "> - ", "- "} {
+		seen, _ := parsed(t, s, strings.Repeat(mark, 500)+"word\nmore")
+		if n := strings.Count(seen, " ") + strings.Count(seen, ">"); n > 700 || !strings.Contains(seen, "word") {
+			t.Errorf("500 of %q add %d characters", mark, n)
+		}
+	}
+}
+
 // TestRenderMakesNoMoreLinksThanTelegramKeeps: the address of a link that Telegram
 // would take for plain text is shown.
 func TestRenderMakesNoMoreLinksThanTelegramKeeps(t *testing.T) {

@@ -205,6 +205,9 @@ func (f *Fake) edit(q *query, read func(*message) (string, []Entity, error)) rep
 			return nil, err
 		}
 		k, err := markup(q)
+		if _, ok := q.values["reply_markup"]; ok && m.group != "" {
+			err = errors.New("an album can't have an inline keyboard")
+		}
 		if err != nil {
 			return nil, err
 		}

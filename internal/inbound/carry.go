@@ -162,7 +162,7 @@ func (l *lane) model(ctx context.Context, r delivery.Inbound, name string) (line
 	if no != nil {
 		return "The model here stays as it is: " + no.Error(), nil
 	}
-	err := l.in.opt.Chat.Change(ctx, r.Conversation, chat.Patch{Model: &own})
+	err = l.in.opt.Chat.Change(ctx, r.Conversation, chat.Patch{Model: &own})
 	switch codeOf(err) {
 	case chat.Missing:
 		return "This conversation has no messages yet. Write one, then choose the model.", nil

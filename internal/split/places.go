@@ -19,8 +19,8 @@ const (
 // place is where a piece may end.
 type place struct{ at, rank int }
 
-// placed is a line in its surroundings. Of blank lines only the first of a piece
-// is one.
+// placed is a line in its surroundings. Of blank lines only the first and the
+// last of a piece are.
 type placed struct {
 	line
 	in []container
@@ -63,7 +63,7 @@ func (p *places) read() {
 		}
 		next, l := m.step(p.text, m.at, end)
 		empty := l.kind == blank || l.kind == body && empty(p.text[l.at:end])
-		if !empty || len(p.lines) == 0 {
+		if !empty || len(p.lines) == 0 || end == len(p.text) {
 			p.add(placed{line: l, in: next.in, gap: gap, table: -1, fence: -1, paragraph: l.start}, m.state, next)
 		}
 		gap = empty

@@ -29,10 +29,11 @@ type Rule struct {
 //
 // If the rest of the text fits, that is its end, and sealed is false. Else the
 // end is a good place in the text before, and sealed is true: for every text
-// that begins like this one it is the same. A text that is not closed may be too
-// long for one piece without it being sure that it will stay so, as when its
-// last bytes make a link of the ones before; then the end is before the text's
-// and sealed is false: only so much is to be shown for now.
+// that begins like this one it is the same. So a rest that would fit is cut all
+// the same if it was too long when it was shorter, as a link can be that has not
+// ended. Where Measure jumps, a text that is not closed may be too long just now
+// without being sealed yet; then the end is before the text's, and only so much
+// is to be shown for now.
 //
 // A piece is not over Max, with the exception of one that is a single code
 // point. It has a character that a reader sees, unless none is left: blanks

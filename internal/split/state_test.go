@@ -49,7 +49,7 @@ func TestKindsOfLines(t *testing.T) {
 		{"a list in a list", "- a\n  - b\n    ```\n    c\n    ```\n  - d\n- e", "-P-POCE-P-P"},
 		{"a fence after a tab", "-\ta\n\t```\n\tb\n\t```\n", "-POCE"},
 		{"numbers in a paragraph", "in\n2024. It\n1. a\n", "PP-P"},
-		{"an empty item ends with a blank line", "-\n\n  ```\n", "-PBO"},
+		{"an empty item ends with a blank line", "-\n\n     ```\n", "-PBI"},
 		{"a quote", "> a\nb\n>\n> c\n\nd", ">PPBPBP"},
 		{"a fence in a quote", "> ```\n> a\n> ```\n> b", ">OCEP"},
 		{"a quote that ends its fence", "> ```\n> a\nb\n", ">OCP"},

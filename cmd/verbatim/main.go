@@ -46,6 +46,7 @@ type commands struct {
 	Backup   backupCommand   `cmd:"" help:"Copy the database into a new file, also while the server runs."`
 	Restore  restoreCommand  `cmd:"" help:"Put a backup in the place of the database. The server must be stopped."`
 	Doctor   doctorCommand   `cmd:"" help:"Check the data directory, the database, the model and the clock."`
+	Torture  tortureCommand  `cmd:"" help:"Play faults against the delivery of chats and count the words that a reader misses or sees twice."`
 	Config   configCommand   `cmd:"" help:"Check or explain the configuration."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }

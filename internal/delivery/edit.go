@@ -15,11 +15,14 @@ func (l *Lane) editable(s *spot) bool {
 // nextEdit lets the last post of a text grow. It is done when the post is full,
 // or shows all of a text that is closed.
 func (l *Lane) nextEdit(t *track, it *item, s *spot, now time.Time) (Op, hold) {
-	if it.closed && l.old(s, now) {
-		return l.letGo(t, it, s, now), blocked
-	}
-	if now.Before(s.NotBefore) {
+	old := it.closed && l.old(s, now)
+	switch {
+	case now.Before(s.NotBefore) && !old:
 		return wait(s.NotBefore), blocked
+	case s.ending, old && l.mustCheck(s):
+		return l.check(t, it, s), blocked
+	case old:
+		return l.letGo(t, it, s, now), blocked
 	}
 	if !it.closed && !s.unsure {
 		if until, ok := l.editDue(it, s, now); !ok {
@@ -41,7 +44,7 @@ func (l *Lane) nextEdit(t *track, it *item, s *spot, now time.Time) (Op, hold) {
 	case !last:
 		return wait(time.Time{}), open
 	case l.mustCheck(s):
-		return Op{Kind: OpCheck, Priority: ForText, PlatformID: s.PlatformID, t: t, it: it, spot: s}, blocked
+		return l.check(t, it, s), blocked
 	}
 	return Op{Kind: OpStore, t: t, it: it, spot: s, after: func() {
 		s.To, s.Sealed = int64(to), true
@@ -74,11 +77,6 @@ func (l *Lane) editDue(it *item, s *spot, now time.Time) (until time.Time, ok bo
 		}
 	}
 	return due, !now.Before(due)
-}
-
-// mustCheck reports whether it must be read back that an edit is shown.
-func (l *Lane) mustCheck(s *spot) bool {
-	return l.cfg.Caps.ReadBack && s.Attempts > 1 && s.checks == 0
 }
 
 // close forgets the body of a placement that nothing is done about any more.

@@ -183,14 +183,17 @@ func (h *Hub) Say(ctx context.Context, a Address, key, text string) error {
 // Again posts once more what may be missing in a chat of the newest run of which
 // anything may be, and returns how many posts that are.
 func (h *Hub) Again(ctx context.Context, a Address) (int, error) {
+	e, ok := h.opt.Endpoints[a.Surface]
+	if !ok {
+		return 0, nil
+	}
 	unsure, err := h.opt.Store.Unsure(ctx, a)
-	if err != nil || len(unsure) == 0 {
+	if err != nil {
 		return 0, err
 	}
-	change := Change{Address: a}
-	for i, p := range unsure {
-		unsure[i] = Repeat(p)
-		change.Place = append(change.Place, unsure[i])
+	change := Change{Address: a, Place: Repeats(unsure, e.Surface.Caps(), e.Policy, h.opt.Now())}
+	if len(change.Place) == 0 {
+		return 0, nil
 	}
 	if err := h.opt.Store.Save(ctx, change); err != nil {
 		return 0, err
@@ -198,13 +201,13 @@ func (h *Hub) Again(ctx context.Context, a Address) (int, error) {
 	if r := h.runner(a); r != nil {
 		r.tell(func(l *Lane) error {
 			l.Revive()
-			for _, p := range unsure {
+			for _, p := range change.Place {
 				l.Say(p)
 			}
 			return nil
 		})
 	}
-	return len(unsure), nil
+	return len(change.Place), nil
 }
 
 // Revive says that something came from a chat: it is not closed to us.

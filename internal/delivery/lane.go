@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"verbatim/internal/event"
 	"verbatim/internal/id"
@@ -40,6 +41,10 @@ const (
 	// deadEdits is how many edits in a row the platform may fail to take before
 	// what is left is posted instead.
 	deadEdits = 3
+	// mostChecks is how often a confirmed edit is looked for where the platform
+	// does not answer, and checkWait the time between two.
+	mostChecks = 3
+	checkWait  = 2 * time.Second
 )
 
 // Config is what a lane is made for.
@@ -80,6 +85,10 @@ type Lane struct {
 	lastID      string
 	// gone says that the platform has closed the chat to us.
 	gone bool
+	// loaded says that what was loaded was not compared with the clock yet.
+	loaded bool
+	// owed is only used by a bug.
+	owed []Placement
 }
 
 // current is a post with what it belongs to; it and t are nil for one of no item.
@@ -92,11 +101,17 @@ type current struct {
 // spot is a placement with what is remembered of it while the process runs.
 type spot struct {
 	Placement
-	// failed counts the edits in a row that were surely not taken, checks how
-	// often a confirmed edit was looked for; unsure says that an edit up to
-	// EditTo may have landed.
-	failed, checks int
-	unsure         bool
+	// failed counts the edits in a row that were surely not taken; unsure says
+	// that an edit up to EditTo may have landed.
+	failed int
+	unsure bool
+	// checks counts how often it was looked at what an edit came to; checked
+	// says that this is over, unshown that the edit was not there once, ending
+	// that it is not edited any more.
+	checks                   int
+	checked, unshown, ending bool
+	// loaded is when the process took it up; zero for one of its own.
+	loaded time.Time
 }
 
 // track is a binding of the lane, being shown.
@@ -111,9 +126,12 @@ type track struct {
 // NewLane takes up what is stored of a chat. The change, if it has any
 // placements, must be stored before the first call.
 func NewLane(cfg Config, saved Saved) (*Lane, Change) {
-	l := &Lane{cfg: cfg, pace: saved.Pace, lastID: saved.LastID}
+	l := &Lane{cfg: cfg, pace: saved.Pace, lastID: saved.LastID, loaded: true}
 	l.marked = split.Rule{Max: cfg.Caps.Size.Max, Markers: cfg.Caps.Markup, Measure: l.measure(false)}
 	l.plain = split.Rule{Max: cfg.Caps.Size.Max, Measure: l.measure(true)}
+	if l.has(bugForgottenPace) {
+		l.pace = Pace{}
+	}
 	for _, b := range saved.Bindings {
 		l.track(b)
 	}
@@ -131,7 +149,10 @@ func NewLane(cfg Config, saved Saved) (*Lane, Change) {
 
 func (l *Lane) measure(plain bool) func(string) int {
 	return func(display string) int {
-		_, size := l.cfg.Render(display, plain)
+		text, size := l.cfg.Render(display, plain)
+		if l.has(bugUnit) {
+			size = utf8.RuneCountInString(text)
+		}
 		return size
 	}
 }
@@ -199,21 +220,37 @@ func (l *Lane) Bind(all []Binding) {
 	}
 }
 
-// Say adds a post of the product itself, which is stored.
+// Say adds a post of the product itself, or one that is to be sent again, which is
+// stored as planned.
 func (l *Lane) Say(p Placement) {
 	for _, s := range l.loose {
 		if s.Post == p.Post {
 			return
 		}
 	}
+	for _, t := range l.tracks {
+		for _, s := range t.spots[p.Item] {
+			if s.Post == p.Post {
+				s.Placement = p
+				l.loose = append(l.loose, s)
+				return
+			}
+		}
+	}
 	l.loose = append(l.loose, &spot{Placement: p})
 }
 
-// Again sends posts again that may be missing; they must be stored as planned
-// first: see Repeat.
-func Repeat(p Placement) Placement {
-	p.State, p.Again, p.NotBefore, p.Wait, p.First = Planned, true, time.Time{}, 0, time.Time{}
-	return p
+// Repeats returns those of the placements that may be missing which nobody finds
+// out anything more about, as they are stored to be sent again.
+func Repeats(unsure []Placement, caps surface.Caps, p Policy, now time.Time) (again []Placement) {
+	for _, one := range unsure {
+		if !final(&one, caps, p, now) {
+			continue
+		}
+		one.State, one.Again, one.NotBefore, one.Wait, one.First = Planned, true, time.Time{}, 0, time.Time{}
+		again = append(again, one)
+	}
+	return again
 }
 
 // Revive says that something came from the chat: it is not closed to us.
@@ -277,27 +314,70 @@ func fingerprint(p *surface.Post) string {
 // final reports whether nothing more will be found out about a placement. With
 // the zero time it is asked of one that was loaded.
 func (l *Lane) final(s *spot, now time.Time) bool {
-	switch s.State {
+	return final(&s.Placement, l.cfg.Caps, l.cfg.Policy, now)
+}
+
+func final(p *Placement, caps surface.Caps, policy Policy, now time.Time) bool {
+	switch p.State {
 	case Planned, InFlight:
 		return false
 	case Unknown:
-		if l.cfg.Caps.Idempotent || l.cfg.Caps.ReadBack {
-			return s.Body == nil || l.old(s, now)
+		if caps.Idempotent || caps.ReadBack {
+			return p.Body == nil || old(p, policy, now)
 		}
 	}
 	return true
 }
 
 // old reports whether a placement has been tried for as long as it may be.
-func (l *Lane) old(s *spot, now time.Time) bool {
-	return !s.First.IsZero() && !now.IsZero() && stale(s.First, now, l.cfg.Policy.MaxAge)
+func (l *Lane) old(s *spot, now time.Time) bool { return old(&s.Placement, l.cfg.Policy, now) }
+
+func old(p *Placement, policy Policy, now time.Time) bool {
+	return !p.First.IsZero() && !now.IsZero() && stale(p.First, now, policy.MaxAge)
+}
+
+// rewind sees to it that a clock that was set back while the process was down
+// makes nothing wait for as long as it was set back. Whatever happened later than
+// now is taken to have happened now; delays stay as long as they were. It does so
+// once, for what was loaded.
+func (l *Lane) rewind(now time.Time) {
+	l.loaded = false
+	back(now, &l.pace.Quiet, &l.pace.NotBefore)
+	each := func(s *spot) {
+		back(now, &s.At, &s.NotBefore)
+		back(now, &s.First)
+		s.loaded = now
+	}
+	for _, s := range l.loose {
+		each(s)
+	}
+	for _, t := range l.tracks {
+		for _, spots := range t.spots {
+			for _, s := range spots {
+				each(s)
+			}
+		}
+	}
+}
+
+// back moves times by as much as the first of them is later than now.
+func back(now time.Time, first *time.Time, more ...*time.Time) {
+	by := first.Sub(now)
+	if by <= 0 {
+		return
+	}
+	for _, t := range append(more, first) {
+		if !t.IsZero() {
+			*t = t.Add(-by)
+		}
+	}
 }
 
 // interval is the time between two edits as the platform's complaints have made
 // it.
 func (l *Lane) interval(now time.Time) time.Duration {
 	have := l.pace.Interval
-	for quiet := now.Sub(l.pace.Quiet); have > l.cfg.Policy.EditInterval && quiet >= calmTime; quiet -= calmTime {
+	for quiet := now.Sub(later(l.pace.Quiet, l.pace.NotBefore)); have > l.cfg.Policy.EditInterval && quiet >= calmTime; quiet -= calmTime {
 		have /= 2
 	}
 	return max(have, l.cfg.Policy.EditInterval)

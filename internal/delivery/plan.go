@@ -33,6 +33,9 @@ func (l *Lane) Next(now time.Time) Op {
 	if l.busy {
 		return wait(time.Time{})
 	}
+	if l.loaded {
+		l.rewind(now)
+	}
 	if c := l.now; c.spot != nil && !l.final(c.spot, now) {
 		if c.t != nil && c.it == nil {
 			c.it = c.t.find(c.spot.Item)
@@ -72,10 +75,20 @@ func (l *Lane) gated(op Op, now time.Time) Op {
 	return op
 }
 
-// nextLoose sends a post of no item.
+// nextLoose sends a post of no item, or one again. A card that is sent again shows
+// what it would show now.
 func (l *Lane) nextLoose(s *spot, now time.Time) Op {
 	if l.final(s, now) {
 		return Op{Kind: OpStore, spot: s, after: func() { l.unloose(s) }}
+	}
+	for _, t := range l.tracks {
+		if it := t.find(s.Item); t.ID == s.Binding && it != nil && it.card && s.Body != nil {
+			op := l.pending(t, it, s, now)
+			if op.Kind == OpSend && s.State == Planned && s.Again {
+				op.Post = l.post(t, it, s, 0)
+			}
+			return op
+		}
 	}
 	return l.pending(nil, nil, s, now)
 }
@@ -103,7 +116,7 @@ func (l *Lane) unloose(s *spot) {
 // may go on.
 func (l *Lane) nextTrack(t *track, now time.Time) (op Op, free bool) {
 	var until time.Time
-	for _, it := range t.script.items {
+	for _, it := range l.ahead(t) {
 		if len(t.script.runs) > 0 {
 			if run := t.script.runs[0]; run.last != 0 && it.first > run.last {
 				// Whatever comes after a run comes after its end.

@@ -29,7 +29,14 @@ func (l *Lane) post(t *track, it *item, s *spot, to int64) surface.Post {
 		return p
 	}
 	p.Final = it.final && to == int64(len(it.text))
-	p.Text, _ = l.cfg.Render(l.display(it, s.Plain, int(s.From), int(to)), s.Plain)
+	from := s.From
+	if l.has(bugOnlyNew) && s.State == Delivered {
+		from = s.To
+	}
+	p.Text, _ = l.cfg.Render(l.display(it, s.Plain, int(from), int(to)), s.Plain)
+	if l.has(bugCursor) && !it.closed {
+		p.Text += " ▉"
+	}
 	return p
 }
 

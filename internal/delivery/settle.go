@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"errors"
 	"time"
 
 	"verbatim/internal/surface"
@@ -27,7 +26,8 @@ func (l *Lane) Begin(op Op, now time.Time) Change {
 		if op.make != nil {
 			l.made(op)
 		}
-		s.State = InFlight
+		body := op.Post
+		s.State, s.Body = InFlight, &body
 		l.now = current{t: op.t, it: op.it, spot: s}
 		l.attempt(s, now)
 		if s.First.IsZero() {
@@ -37,6 +37,12 @@ func (l *Lane) Begin(op Op, now time.Time) Change {
 		s, body := op.spot, op.Post
 		s.Body, s.EditTo, s.Seq = &body, max(s.EditTo, op.to, 1), body.Seq
 		l.attempt(s, now)
+		if l.has(bugEarlyRange) {
+			s.To = max(s.To, op.to)
+		}
+	}
+	if len(l.owed) > 0 {
+		change.Place, l.owed = append(change.Place, l.owed...), nil
 	}
 	if op.Kind == OpLook || op.Kind == OpCheck {
 		return change
@@ -88,6 +94,7 @@ func (l *Lane) Settle(op Op, out surface.Outcome, now time.Time) Change {
 		return change
 	}
 	change.Place = append(change.Place, op.spot.Placement)
+	l.owe(&change)
 	return change
 }
 
@@ -100,8 +107,8 @@ func (l *Lane) heed(op Op, out surface.Outcome, now time.Time) bool {
 	l.pace.NotBefore = later(l.pace.NotBefore, now.Add(out.RetryAfter))
 	if out.Class == surface.NotTaken && op.Kind != OpTyping {
 		l.pace.Interval = min(2*l.interval(now), maxInterval)
-		l.pace.Quiet = l.pace.NotBefore
 	}
+	l.pace.Quiet = now
 	return true
 }
 
@@ -120,6 +127,7 @@ func (l *Lane) sent(op Op, out surface.Outcome, now time.Time) {
 	default:
 		s.State = Unknown
 		l.backOff(s, out, now)
+		l.misjudge(s)
 	}
 }
 
@@ -188,7 +196,8 @@ func (l *Lane) edited(op Op, out surface.Outcome, now time.Time) []Placement {
 		}
 		l.backOff(s, out, now)
 		if op.it.closed && s.failed >= deadEdits && !s.unsure && l.posts(op) {
-			s.Sealed = true
+			s.ending = l.mustCheck(s)
+			s.Sealed = !s.ending
 		}
 	case surface.Refused:
 		return l.editRefused(op, out, now)
@@ -219,7 +228,7 @@ func (l *Lane) sealEdited(op Op) {
 // may have shown is a placement of its own that nobody can be sure of.
 func (l *Lane) editRefused(op Op, out surface.Outcome, now time.Time) []Placement {
 	s := op.spot
-	if !out.Gone && !s.Plain {
+	if !out.Gone && !s.Plain && l.fitsPlain(op.it, s) {
 		s.Plain, s.NotBefore = true, now
 		if post := l.post(op.t, op.it, s, op.to); post.Text != op.Post.Text {
 			if !s.unsure {
@@ -228,14 +237,20 @@ func (l *Lane) editRefused(op Op, out surface.Outcome, now time.Time) []Placemen
 			return nil
 		}
 	}
-	var lost []Placement
-	if s.unsure && !op.it.card && s.EditTo > s.To {
-		p := l.lost(op.t, op.it, s, now)
-		op.t.spots[op.it.key] = append(op.t.spots[op.it.key], p)
-		lost = append(lost, p.Placement)
+	if !out.Gone && !op.it.card && l.mustCheck(s) {
+		s.ending, s.NotBefore = true, now
+		return nil
 	}
-	s.Sealed, s.unsure, s.EditTo = true, false, 0
-	return lost
+	return l.seal(op, now)
+}
+
+// fitsPlain reports whether what a post shows fits into it without markup.
+func (l *Lane) fitsPlain(it *item, s *spot) bool {
+	if it.card {
+		return true
+	}
+	to, _ := l.cut(it, true, string(it.text), int(s.From))
+	return int64(to) >= s.To
 }
 
 // SettleLook says what own messages the platform shows after op.After.
@@ -250,7 +265,7 @@ func (l *Lane) SettleLook(op Op, seen []surface.Seen, err error, now time.Time) 
 			return change
 		}
 	}
-	if err == nil && !now.Before(s.At.Add(CallTime+settleTime)) {
+	if err == nil && !now.Before(later(s.At, s.loaded).Add(CallTime+settleTime)) {
 		s.State, s.NotBefore, s.Error = Planned, now, "it was looked for and is not there"
 		change.Place = []Placement{s.Placement}
 		return change
@@ -271,48 +286,4 @@ func (l *Lane) known(platformID string) bool {
 		}
 	}
 	return false
-}
-
-// SettleCheck says what a platform shows of a post that was edited.
-func (l *Lane) SettleCheck(op Op, seen surface.Seen, err error, now time.Time) Change {
-	l.busy = false
-	s := op.spot
-	change := Change{Address: l.cfg.Address}
-	s.checks++
-	switch {
-	case errors.Is(err, surface.ErrGone):
-		s.Sealed = true
-	case err != nil:
-		// It was confirmed; that it can't be looked at takes nothing back.
-	case l.cfg.Same(seen, s.Body.Text):
-	case s.failed < 1:
-		// Confirmed and not shown: once more.
-		s.failed, s.checks, s.Shown = s.failed+1, 0, ""
-	default:
-		l.undo(op, seen)
-	}
-	change.Place = []Placement{s.Placement}
-	return change
-}
-
-// undo takes a placement back to what the platform really shows of it, so that the
-// rest is posted anew.
-func (l *Lane) undo(op Op, seen surface.Seen) {
-	s := op.spot
-	s.Sealed, s.Error = true, "the platform took an edit and does not show it"
-	if op.it.card {
-		return
-	}
-	text := string(op.it.text)
-	for to := s.To; to > s.From; to-- {
-		if isBoundary(text, to) && l.cfg.Same(seen, l.post(op.t, op.it, s, to).Text) {
-			s.To = to
-			return
-		}
-	}
-	s.To = s.From
-}
-
-func isBoundary(text string, at int64) bool {
-	return at == int64(len(text)) || text[at]&0xC0 != 0x80
 }

@@ -98,8 +98,8 @@ type Placement struct {
 // Pace is what a chat's platform has made us do.
 type Pace struct {
 	// NotBefore is when the next call may be made. Interval is the time
-	// between edits, 0 for the configured one. Quiet is since when the platform
-	// has not complained.
+	// between edits, 0 for the configured one. Quiet is when the platform
+	// complained last.
 	NotBefore time.Time
 	Interval  time.Duration
 	Quiet     time.Time

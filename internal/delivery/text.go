@@ -11,7 +11,7 @@ import (
 
 // nextText is for an item that is a text; last is its last placement.
 func (l *Lane) nextText(t *track, it *item, last *spot, now time.Time) (Op, hold) {
-	if it.dropped {
+	if it.dropped || l.skips(t, it, last) {
 		return wait(time.Time{}), done
 	}
 	if it.held {

@@ -46,30 +46,44 @@ type byteLog struct {
 	size, limit int
 }
 
-// add appends a frame.
-func (l *byteLog) add(seq int64, chunk []byte) {
-	p := l.room(len(chunk))
-	p.buf = append(p.buf, chunk...)
+// add appends a frame, as one HTTP chunk.
+func (l *byteLog) add(seq int64, frame []byte) {
+	n := chunkLen(len(frame))
+	p := l.room(n)
+	p.buf = appendChunk(p.buf, frame)
 	p.marks = append(p.marks, mark{seq: seq, end: len(p.buf)})
-	l.end += int64(len(chunk))
+	l.end += int64(n)
 }
 
-// room returns the last page if n bytes fit, else a new one.
+// room returns the last page if n bytes fit, be it that it grows, else a new
+// one.
 func (l *byteLog) room(n int) *page {
+	// Many pages to the limit, so that dropping one drops little.
+	most := min(maxPageBytes, l.limit/16)
 	size := minPageBytes
 	if len(l.pages) > 0 {
 		last := l.pages[len(l.pages)-1]
-		if len(last.buf)+n <= cap(last.buf) {
+		need := len(last.buf) + n
+		if need <= cap(last.buf) {
 			return last
 		}
-		size = 2 * cap(last.buf)
+		if need <= most {
+			l.grow(last, min(max(need, 2*cap(last.buf)), most))
+			return last
+		}
+		size = cap(last.buf)
 	}
-	// Many pages to the limit, so that dropping one drops little.
-	size = max(n, min(size, maxPageBytes, l.limit/16))
-	p := &page{base: l.end, buf: make([]byte, 0, size)}
-	l.size += size
+	p := &page{base: l.end}
 	l.pages = append(l.pages, p)
+	l.grow(p, max(n, min(size, most)))
 	return p
+}
+
+// grow moves a page to a buffer of its own of another size. Who holds a slice of
+// the old one keeps that.
+func (l *byteLog) grow(p *page, size int) {
+	l.size += size - cap(p.buf)
+	p.buf = append(make([]byte, 0, size), p.buf...)
 }
 
 // trim drops the oldest pages until the rest is within the limit.

@@ -27,7 +27,7 @@ func TestByteLog(t *testing.T) {
 					begins = append(begins, int64(len(all)))
 				}
 				all = append(all, chunk...)
-				l.add(seq, chunk)
+				l.add(seq, frame)
 				if rnd.IntN(4) == 0 {
 					l.trim()
 					if l.size > limit {
@@ -74,12 +74,41 @@ func checkFind(t *testing.T, l *byteLog, all []byte, begins []int64, last int64,
 	}
 }
 
+// TestPageGrows: a page takes more by growing, up to its bound, and who holds
+// its bytes keeps them.
+func TestPageGrows(t *testing.T) {
+	l := byteLog{limit: 4 << 20}
+	frame := bytes.Repeat([]byte("x"), 999)
+	l.add(1, frame)
+	held := l.pages[0].buf
+	before := string(held)
+	for seq := int64(2); l.end < 3*maxPageBytes; seq++ {
+		l.add(seq, frame)
+	}
+	if n := len(l.pages); n != 4 {
+		t.Errorf("%d bytes are on %d pages", l.end, n)
+	}
+	size := 0
+	for _, p := range l.pages {
+		if cap(p.buf) > maxPageBytes {
+			t.Errorf("a page takes %d bytes", cap(p.buf))
+		}
+		size += cap(p.buf)
+	}
+	if size != l.size {
+		t.Errorf("%d bytes taken, %d counted", size, l.size)
+	}
+	if string(held) != before || !bytes.HasPrefix(l.pages[0].buf, held) {
+		t.Error("bytes changed that someone holds")
+	}
+}
+
 func TestAppendBare(t *testing.T) {
 	l := byteLog{limit: 1 << 20}
 	var want []byte
 	for i := range 40 {
 		frame := bytes.Repeat([]byte("x\n"), i*9+1)
-		l.add(int64(i+1), appendChunk(nil, frame))
+		l.add(int64(i+1), frame)
 		if i >= 7 {
 			want = append(want, frame...)
 		}

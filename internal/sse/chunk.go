@@ -2,6 +2,7 @@ package sse
 
 import (
 	"bytes"
+	"math/bits"
 	"strconv"
 )
 
@@ -14,6 +15,11 @@ func appendChunk(out, b []byte) []byte {
 	out = append(out, "\r\n"...)
 	out = append(out, b...)
 	return append(out, "\r\n"...)
+}
+
+// chunkLen is how long a chunk of n bytes is, n being at least 1.
+func chunkLen(n int) int {
+	return (bits.Len(uint(n))+3)/4 + len("\r\n") + n + len("\r\n")
 }
 
 // appendBare appends the frames of a page to out without their chunks. from is

@@ -10,6 +10,7 @@ func (s *stream) adopt() bool {
 	s.joining = nil
 	if s.forgotten && s.state != following {
 		s.bytes.clear()
+		s.final, s.finalOf = nil, nil
 	}
 	s.mu.Unlock()
 	for _, f := range joined {
@@ -20,7 +21,7 @@ func (s *stream) adopt() bool {
 }
 
 // deliver offers every follower what it has not got, a page at a time, until
-// those that stay have all there is.
+// those that stay have all there is. Once the stream is over, none stays.
 func (s *stream) deliver() {
 	var sent int64
 	for behind := true; behind; {
@@ -28,7 +29,7 @@ func (s *stream) deliver() {
 		s.keep(func(f *follower) bool {
 			n, stays := s.offer(f)
 			sent += int64(n)
-			behind = behind || stays && f.off != unplaced && f.off < s.bytes.end
+			behind = behind || stays && f.off != unplaced && (f.off < s.bytes.end || s.state != following)
 			return stays
 		})
 	}
@@ -65,13 +66,37 @@ func (s *stream) offer(f *follower) (n int, stays bool) {
 	case !ok:
 		f.release(s)
 		return 0, false
+	case s.state != following && f.off == s.bytes.end && len(b) <= maxFinal:
+		return s.end(f, b)
 	case len(b) > 0:
 		return s.write(f, b)
-	case s.state != following:
-		f.release(s)
-		return 0, false
 	}
 	return 0, true
+}
+
+// maxFinal is how much of a stream's end is copied so that the last chunk goes
+// out with it.
+const maxFinal = 16 << 10
+
+// end writes b, which is all that a follower lacks, with the last chunk behind
+// it, and sees its client off.
+func (s *stream) end(f *follower, b []byte) (n int, stays bool) {
+	f.ended = true
+	n, stays = s.write(f, s.sealed(b))
+	if stays {
+		f.part()
+	}
+	return n, false
+}
+
+// sealed returns b with the last chunk behind it. Followers that lack the same
+// bytes get the same copy.
+func (s *stream) sealed(b []byte) []byte {
+	if s.final == nil || len(b) != len(s.finalOf) || len(b) > 0 && &b[0] != &s.finalOf[0] {
+		s.finalOf = b
+		s.final = append(append(make([]byte, 0, len(b)+len(lastChunk)), b...), lastChunk...)
+	}
+	return s.final
 }
 
 // place finds where a follower that joined goes on. It is false when that is

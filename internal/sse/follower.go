@@ -3,7 +3,6 @@ package sse
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"time"
@@ -32,6 +31,8 @@ type follower struct {
 	// rest is what must be written before anything else: the head, or what is
 	// left of a frame.
 	rest []byte
+	// ended is set when rest ends with the last chunk, so that nothing follows.
+	ended bool
 	// quiet and looked are the ticks of the last write and the last look.
 	quiet, looked int32
 }
@@ -68,6 +69,10 @@ func (f *follower) own(run turnlog.RunInfo, s *stream) {
 			}
 			f.rest = nil
 			keepAlive.Reset(f.srv.keepAlive)
+		}
+		if f.ended {
+			f.linger()
+			return
 		}
 		b, next, err := r.next(f.srv.ctx)
 		f.after = r.after
@@ -143,25 +148,11 @@ func (f *follower) close() {
 	f.srv.stats.followers.Add(-1)
 }
 
-// How long an ended connection waits for its client to close it too, and how
-// much it takes from the client meanwhile.
-const (
-	lingerFor   = 2 * time.Second
-	lingerBytes = 256 << 10
-)
-
-// end ends the body and closes the connection once the client has read all:
-// closing before would make the kernel throw away what is on its way if the
-// client had sent anything after its request.
+// end ends the body and sees the client off.
 func (f *follower) end() {
 	if err := f.write([]byte(lastChunk)); err != nil {
 		f.drop(err)
 		return
 	}
-	defer f.close()
-	half, ok := f.conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || f.conn.SetReadDeadline(time.Now().Add(lingerFor)) != nil {
-		return
-	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(f.conn, lingerBytes))
+	f.linger()
 }

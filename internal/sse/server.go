@@ -84,7 +84,8 @@ type Server struct {
 	// that it serves in their handlers.
 	work sync.WaitGroup
 	// tick counts the steps of the walk over idle followers.
-	tick atomic.Int32
+	tick    atomic.Int32
+	parting parting
 
 	mu      sync.Mutex
 	stopped bool

@@ -50,9 +50,9 @@ func (s fdSocket) tryWrite(a *attempt, b []byte) (int, error) {
 // writeOnce always says that it is done: a full socket is not waited for.
 func (a *attempt) writeOnce(fd uintptr) bool {
 	for {
-		n, err := syscall.Write(int(fd), a.buf)
+		n, err := writeNow(fd, a.buf)
 		switch err {
-		case nil:
+		case 0:
 			a.n = n
 		case syscall.EINTR:
 			continue

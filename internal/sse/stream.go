@@ -32,11 +32,11 @@ type stream struct {
 	// Only the stream's goroutine uses these.
 	enc    *Encoder
 	frame  []byte
-	chunks []byte
-	marks  []mark
 	active []*follower
 	tick   int32
 	try    attempt
+	// final is finalOf, the end of the stream, with the last chunk behind it.
+	final, finalOf []byte
 
 	mu sync.Mutex
 	// bytes is changed by the stream's goroutine alone, under mu, so it reads
@@ -69,7 +69,7 @@ func (s *stream) follow() {
 	defer watcher.Close()
 	stopping := s.srv.stopping
 	for {
-		more := s.read()
+		more := s.readOn()
 		if joined := s.adopt(); more || joined || s.state != following {
 			s.deliver()
 			s.trim()
@@ -95,6 +95,15 @@ func (s *stream) follow() {
 	}
 }
 
+// readOn reads until nothing follows, or as much came as one write takes, and
+// reports whether any did.
+func (s *stream) readOn() (more bool) {
+	for begin := s.bytes.end; s.bytes.end-begin < maxPageBytes && s.read(); {
+		more = true
+	}
+	return more
+}
+
 // read takes the next records into memory and reports whether there were any.
 func (s *stream) read() bool {
 	if s.state != following {
@@ -105,51 +114,39 @@ func (s *stream) read() bool {
 		s.fail(err)
 		return false
 	}
-	s.chunks, s.marks = s.chunks[:0], s.marks[:0]
-	ended, seq := false, s.seq
+	end := s.bytes.end
 	for _, r := range records {
-		var err error
+		ended := false
 		s.frame, ended, err = s.enc.Encode(s.frame[:0], r)
 		if err != nil {
 			s.fail(err)
 			return false
 		}
-		if len(s.frame) > 0 {
-			s.chunks = appendChunk(s.chunks, s.frame)
-			s.marks = append(s.marks, mark{seq: r.Seq, end: len(s.chunks)})
-		}
-		seq = r.Seq
+		s.add(r.Seq, s.frame)
 		if ended {
-			break
+			s.finish()
+			return true
 		}
 	}
-	if seq == s.seq {
-		return false
+	if s.bytes.end > end {
+		s.mu.Lock()
+		s.tell()
+		s.mu.Unlock()
 	}
-	s.publish(seq, ended)
-	return true
+	if cap(s.frame) > maxPageBytes {
+		s.frame = nil
+	}
+	return len(records) > 0
 }
 
-// publish shows what read framed to everyone.
-func (s *stream) publish(seq int64, ended bool) {
+// add shows everyone what a record gave, which may be nothing.
+func (s *stream) add(seq int64, frame []byte) {
 	s.mu.Lock()
-	from := 0
-	for _, m := range s.marks {
-		s.bytes.add(m.seq, s.chunks[from:m.end])
-		from = m.end
+	defer s.mu.Unlock()
+	if len(frame) > 0 {
+		s.bytes.add(seq, frame)
 	}
 	s.seq = seq
-	if ended {
-		s.state = over
-	}
-	if len(s.marks) > 0 || ended {
-		s.tell()
-	}
-	s.mu.Unlock()
-	// After a long read the room for it goes once reads are short again.
-	if cap(s.chunks) > maxPageBytes && len(s.chunks) < cap(s.chunks)/8 {
-		s.chunks, s.marks, s.frame = nil, nil, nil
-	}
 }
 
 // tell wakes those who wait in goroutines of their own. mu is held.

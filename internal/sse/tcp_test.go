@@ -176,15 +176,59 @@ func TestDeliverAllocatesNothing(t *testing.T) {
 	s.read()
 	s.adopt()
 	s.deliver()
-	chunk := appendChunk(nil, bytes.Repeat([]byte("x"), 200))
+	frame := bytes.Repeat([]byte("x"), 200)
 	seq := s.seq
 	n := testing.AllocsPerRun(100, func() {
 		seq++
-		s.bytes.add(seq, chunk)
+		s.bytes.add(seq, frame)
 		s.deliver()
 	})
 	if n > 1 {
 		t.Errorf("%v allocations for a frame and 100 followers", n)
+	}
+}
+
+// TestTryWrite: a write takes what fits and never waits, and says when the peer
+// is gone.
+func TestTryWrite(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client := dialSmall(t, ln.Addr().String(), 4<<10)
+	server, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	sock := socketOf(server)
+	var try attempt
+	full := make([]byte, 1<<20)
+	sent := 0
+	for n := -1; n != 0; sent += n {
+		if n, err = sock.tryWrite(&try, full); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent == 0 {
+		t.Error("an empty socket takes nothing")
+	}
+	if n, err := sock.tryWrite(&try, nil); n != 0 || err != nil {
+		t.Errorf("nothing to write: %d, %v", n, err)
+	}
+	_ = client.(*net.TCPConn).SetLinger(0)
+	_ = client.Close()
+	for err == nil {
+		runtime.Gosched()
+		_, err = sock.tryWrite(&try, full)
+	}
+	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("the peer is gone: %v", err)
+	}
+	_ = server.Close()
+	if _, err := sock.tryWrite(&try, full); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the connection is closed: %v", err)
 	}
 }
 

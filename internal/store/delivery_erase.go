@@ -18,7 +18,7 @@ const (
 	blankPosts = `UPDATE placement SET body = NULL, text = NULL, files = NULL, shown = '', error = '',
 		open = (state IN ('planned', 'in_flight') OR edit_to <> 0 OR again = 1) WHERE (body IS NOT NULL OR shown <> '' OR error <> '') AND `
 	ofRunMessages = "run <> '' AND run IN (SELECT value FROM json_each(?1))"
-	blankMessages = "UPDATE inbound SET text = x'', files = NULL, sender = '{}' WHERE "
+	blankMessages = "UPDATE inbound SET text = x'', files = NULL, sender = '{}' WHERE (length(text) > 0 OR files IS NOT NULL OR sender <> '{}') AND "
 )
 
 // erasePosted takes what an erasure names out of posts and received messages, in
@@ -53,7 +53,7 @@ func (d *DB) erasePosted(c *conversation, name id.Conversation, e turnlog.Erasur
 		if err != nil {
 			return nil, false, err
 		}
-		d.unmoved += int(rows)
+		d.unmoved += 8 * int(rows)
 		changed = changed || rows > 0
 	}
 	return blobs, changed, nil

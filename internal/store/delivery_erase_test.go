@@ -66,11 +66,11 @@ func (p *poster) show(c id.Conversation, run id.Run, word string, size int) (blo
 	p.must(p.db.AddInbound(p.t.Context(), m))
 	m.State, m.Conversation, m.Run = delivery.InboundTaken, c, run
 	p.must(p.db.SetInbound(p.t.Context(), m))
-	for i := range 3 {
+	for i := range 2 {
 		answer.Body.Text = text(strings.Repeat("more ", i*20))
 		change := delivery.Change{Address: a, Binding: b.ID, Place: []delivery.Placement{answer, lost, echo}}
 		p.must(p.db.Save(p.t.Context(), change))
-		if i == 2 {
+		if i == 1 {
 			p.late = append(p.late, change)
 		}
 	}

@@ -23,7 +23,8 @@ func chat(name string) delivery.Address {
 }
 
 // atWork makes a database with lanes and an inbox that are at work: a run is under
-// way in conversation c.
+// way in conversation c, and another one, of which nothing is shown yet, in
+// silent.
 func atWork(t *testing.T, db *store.DB, l *turnlog.Log) {
 	t.Helper()
 	p := newPoster(t, db, l)
@@ -35,13 +36,17 @@ func atWork(t *testing.T, db *store.DB, l *turnlog.Log) {
 	}
 	older, err := db.Bind(t.Context(), chat("1"), "before")
 	p.must(err)
-	_, err = l.Append(t.Context(), "before", drafts("r0")...)
+	_, err = l.Append(t.Context(), "before", append(drafts("r0"), turnlog.Draft{Run: "r0", Message: "ar0", Event: event.End{Finish: event.FinishStop}})...)
 	p.must(err)
 	b, err := db.Bind(t.Context(), chat("1"), "c")
 	p.must(err)
 	_, err = db.Bind(t.Context(), chat("2"), "empty")
 	p.must(err)
 	_, err = l.Append(t.Context(), "c", drafts("r1")...)
+	p.must(err)
+	_, err = db.Bind(t.Context(), chat("3"), "silent")
+	p.must(err)
+	_, err = l.Append(t.Context(), "silent", drafts("r2")...)
 	p.must(err)
 	post := func(b delivery.Binding, name string, run id.Run, state delivery.State) delivery.Placement {
 		return delivery.Placement{
@@ -125,14 +130,14 @@ func TestChatsBeginAnewAfterARestore(t *testing.T) {
 
 func beganAnew(t *testing.T, db *store.DB) {
 	t.Helper()
-	for name, want := range map[string]delivery.Binding{"1": {Conversation: "c", From: 2, Done: 2}, "2": {Conversation: "empty"}} {
+	for name, want := range map[string]delivery.Binding{"1": {Conversation: "c", From: 2, Done: 2}, "2": {Conversation: "empty"}, "3": {Conversation: "silent", From: 2, Done: 2}} {
 		saved, err := db.Lane(t.Context(), chat(name))
 		if err != nil || len(saved.Bindings) != 1 {
 			t.Fatalf("chat %s: %+v, %v", name, saved, err)
 		}
 		b := saved.Bindings[0]
 		want.ID, want.Address = b.ID, chat(name)
-		if d := cmp.Diff(want, b); d != "" || b.ID < 4 {
+		if d := cmp.Diff(want, b); d != "" || b.ID < 5 {
 			t.Errorf("binding of chat %s (-want +got):\n%s", name, d)
 		}
 		if len(saved.Place) != 0 || saved.LastID != "" {
@@ -140,7 +145,7 @@ func beganAnew(t *testing.T, db *store.DB) {
 		}
 	}
 	states := map[string]delivery.State{}
-	for _, run := range []id.Run{"r0", "r1"} {
+	for _, run := range []id.Run{"r0", "r1", "r2"} {
 		receipts, err := db.Receipts(t.Context(), run)
 		if err != nil || len(receipts) != 1 || !receipts[0].Finished {
 			t.Errorf("receipts of %s: %+v, %v", run, receipts, err)

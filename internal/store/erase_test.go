@@ -121,7 +121,7 @@ func TestErasedTextIsNowhere(t *testing.T) {
 					p.show("whole", w.turn("whole", marker, size), marker, size)
 				}
 				p.show("half", w.turn("half", "kept", size), "kept", size)
-				p.show(c, w.turn(c, "kept", size), "kept", size)
+				w.turn(c, "kept", size)
 			}
 			title, project := event.Title{Title: marker + " title"}, marker+" project"
 			w.append("whole", turnlog.Draft{Event: title}, turnlog.Draft{Event: event.Settings{Project: &project}})

@@ -351,7 +351,7 @@ func TestAnUpgradeIsWholeOrNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for after := range 12 {
+	for _, after := range []int{0, 1, 2, 4, 7} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "verbatim.db"), data, 0o600); err != nil {
 			t.Fatal(err)

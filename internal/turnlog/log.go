@@ -12,7 +12,7 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultCacheBytes      = 256 << 10
+	DefaultCacheBytes      = 2 << 20
 	DefaultCacheTotalBytes = 16 << 20
 )
 
@@ -163,16 +163,14 @@ func (l *Log) next(spare []*unit, more bool) (batch []*unit, ok bool) {
 // write commits a batch, then shows it, then tells those who wait.
 func (l *Log) write(batch []*unit) {
 	failed := l.writer.commit(batch)
-	for _, u := range batch {
-		if u.err == nil {
-			l.tails.add(u.conversation, u.records)
-		}
+	written := l.writer.written
+	for _, g := range written {
+		l.tails.add(g.Conversation, g.Records)
 	}
-	for _, u := range batch {
-		if u.err == nil {
-			l.watches.wake(u.conversation)
-		}
+	for _, g := range written {
+		l.watches.wake(g.Conversation)
 	}
+	clear(written)
 	if failed {
 		l.mu.Lock()
 		l.reports++

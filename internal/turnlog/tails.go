@@ -1,7 +1,9 @@
 package turnlog
 
 import (
+	"cmp"
 	"container/list"
+	"slices"
 	"sync"
 
 	"verbatim/internal/event"
@@ -20,13 +22,20 @@ type tails struct {
 	bytes int
 }
 
-// tail is an unbroken run of records that ends with the conversation's last.
-// Its slice only grows at the end, so readers share it without a copy.
+// tail is an unbroken run of records that ends with the conversation's last, in
+// pieces of which none is empty. Readers share the pieces without a copy: what
+// is in one never changes, there only comes more behind it.
 type tail struct {
 	conversation id.Conversation
-	records      []event.Record
+	pieces       [][]event.Record
 	bytes        int
 }
+
+// pieceRecords is up to how many records a piece takes more. What a commit
+// brought stays in the piece it came in, however long that is, so nothing is
+// copied while much is written; and what came one by one lies together, so that
+// few reads have to put pieces together.
+const pieceRecords = 256
 
 // recordBytes is about what a record takes beside its payload, which is there
 // encoded and decoded.
@@ -79,33 +88,73 @@ func (t *tail) add(records []event.Record, limit int) {
 	for i := range records {
 		t.bytes += weight(&records[i])
 	}
-	t.records = append(t.records, records...)
-	gone := 0
-	for ; t.bytes > limit && gone < len(t.records)-1; gone++ {
-		t.bytes -= weight(&t.records[gone])
+	if n := len(t.pieces); n > 0 && len(t.pieces[n-1])+len(records) <= pieceRecords {
+		t.pieces[n-1] = append(t.pieces[n-1], records...)
+	} else {
+		t.pieces = append(t.pieces, records[:len(records):len(records)])
 	}
-	t.records = t.records[gone:]
+	t.trim(limit)
+}
+
+// trim drops the oldest records until the rest is within the limit; the newest
+// stays.
+func (t *tail) trim(limit int) {
+	gone := 0
+	for t.bytes > limit {
+		first := t.pieces[gone]
+		if gone == len(t.pieces)-1 && len(first) == 1 {
+			break
+		}
+		t.bytes -= weight(&first[0])
+		if t.pieces[gone] = first[1:]; len(first) == 1 {
+			gone++
+		}
+	}
+	t.pieces = slices.Delete(t.pieces, 0, gone)
+}
+
+// head is the seq of the last record.
+func (t *tail) head() int64 {
+	last := t.pieces[len(t.pieces)-1]
+	return last[len(last)-1].Seq
+}
+
+// after returns what follows a seq that is not before the tail.
+func (t *tail) after(after int64, limit Limit) []event.Record {
+	if after >= t.head() {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(t.pieces, after+1, func(p []event.Record, seq int64) int { return cmp.Compare(p[0].Seq, seq) })
+	if !found {
+		i--
+	}
+	records := t.pieces[i][after+1-t.pieces[i][0].Seq:]
+	n := limit.fit(records)
+	if n < len(records) || i == len(t.pieces)-1 {
+		return records[:n:n]
+	}
+	records = slices.Clone(records)
+	for _, p := range t.pieces[i+1:] {
+		records = append(records, p[:min(len(p), limit.Records-len(records))]...)
+	}
+	n = limit.fit(records)
+	return records[:n:n]
 }
 
 // after returns what follows a seq, if all that the caller may get is here.
 func (t *tails) after(c id.Conversation, after int64, limit Limit) ([]event.Record, bool) {
 	t.mu.RLock()
-	records := t.records(c)
-	t.mu.RUnlock()
-	if len(records) == 0 || after < records[0].Seq-1 {
+	defer t.mu.RUnlock()
+	own := t.get(c)
+	if own == nil || after < own.pieces[0][0].Seq-1 {
 		return nil, false
 	}
-	if after >= records[len(records)-1].Seq {
-		return nil, true
-	}
-	records = records[after-(records[0].Seq-1):]
-	n := limit.fit(records)
-	return records[:n:n], true
+	return own.after(after, limit), true
 }
 
-func (t *tails) records(c id.Conversation) []event.Record {
+func (t *tails) get(c id.Conversation) *tail {
 	if e := t.of[c]; e != nil {
-		return e.Value.(*tail).records
+		return e.Value.(*tail)
 	}
 	return nil
 }
@@ -124,9 +173,9 @@ func (l Limit) fit(records []event.Record) int {
 func (t *tails) head(c id.Conversation) (int64, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	records := t.records(c)
-	if len(records) == 0 {
+	own := t.get(c)
+	if own == nil {
 		return 0, false
 	}
-	return records[len(records)-1].Seq, true
+	return own.head(), true
 }

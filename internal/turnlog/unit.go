@@ -27,12 +27,16 @@ type unit struct {
 	// records then.
 	action func() error
 	done   func([]event.Record, error)
+	one    [1]event.Record // room for records, which mostly are one
 }
 
 // newUnit encodes the events, in the caller's goroutine. What is wrong with
 // them is told by the writer, so that done always comes from there.
 func newUnit(c id.Conversation, drafts []Draft, done func([]event.Record, error)) *unit {
-	u := &unit{conversation: c, done: done, records: make([]event.Record, len(drafts))}
+	u := &unit{conversation: c, done: done}
+	if u.records = u.one[:]; len(drafts) != 1 {
+		u.records = make([]event.Record, len(drafts))
+	}
 	if c == "" {
 		u.err = fmt.Errorf("%w: no conversation", ErrInvalid)
 	}

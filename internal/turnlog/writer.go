@@ -26,6 +26,8 @@ type writer struct {
 
 	groups []Group
 	parts  []part
+	// written are the groups of the last batch that are durable.
+	written []Group
 }
 
 // place is where a conversation's next record goes.
@@ -52,8 +54,10 @@ func newWriter(store Store, now func() time.Time) *writer {
 }
 
 // commit writes the units of a batch. Afterwards each has its records numbered
-// or its err set; the result reports whether any failed.
+// or its err set, and written has what is durable; the result reports whether
+// any failed.
 func (w *writer) commit(batch []*unit) (failed bool) {
+	w.written = w.written[:0]
 	w.plan(batch)
 	if len(w.groups) > 0 {
 		w.settle(w.store.Commit(context.Background(), w.groups))
@@ -131,7 +135,7 @@ func (w *writer) settle(errs []error) {
 	for i, p := range w.parts {
 		switch err := errs[i]; {
 		case err == nil:
-			p.place.take(w.groups[i].Records)
+			w.take(p.place, w.groups[i])
 		case len(p.units) == 1 || errors.Is(err, ErrFull) || errors.Is(err, ErrFenced) || errors.Is(err, ErrClosed):
 			for _, u := range p.units {
 				w.fail(u, err)
@@ -152,13 +156,19 @@ func (w *writer) alone(p *place, u *unit) {
 	g := w.group(part{place: p, units: []*unit{u}})
 	err := w.store.Commit(context.Background(), []Group{g})[0]
 	if err == nil {
-		p.take(g.Records)
+		w.take(p, g)
 		return
 	}
 	if errors.Is(err, ErrFull) {
 		w.store.MakeRoom()
 	}
 	w.fail(u, err)
+}
+
+// take notes that a group is durable.
+func (w *writer) take(p *place, g Group) {
+	p.take(g.Records)
+	w.written = append(w.written, g)
 }
 
 // admit reports whether a unit may be written. One that was refused before it

@@ -24,9 +24,10 @@ func fanoutTokens(readers int) int {
 
 // fanout measures what it costs to show one run to many readers. The model
 // server holds its first token until all of them are attached, then sends as
-// fast as it can.
+// fast as it can, and holds the end until all have all tokens: what ending a run
+// costs comes once, and is read by itself.
 func (l *lab) fanout(readers int) error {
-	script := upstream.Script{Tokens: fanoutTokens(readers), Gate: l.unique("product", readers)}
+	script := upstream.Script{Tokens: fanoutTokens(readers), Gate: l.unique("product", readers), End: l.unique("product", readers, "end")}
 	p, err := l.freshProduct("fanout")
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func (l *lab) fanout(readers int) error {
 	if err := p.stop(); err != nil {
 		return err
 	}
-	script.Gate = l.unique("floor", readers)
+	script.Gate, script.End = l.unique("floor", readers), l.unique("floor", readers, "end")
 	f, addr, err := l.startCursor()
 	if err != nil {
 		return err
@@ -90,30 +91,45 @@ func (l *lab) fanoutOf(target string, server *process, readers int, script upstr
 		return fmt.Errorf("%s: %w", target, err)
 	}
 	time.Sleep(300 * time.Millisecond) // what attaching left behind
-	want := int64(readers) * int64(script.Tokens)
-	began, cpu, client := time.Now(), machine.CPU(server.pid()), machine.SelfCPU()
-	if err := l.openGate(script.Gate); err != nil {
-		loop.Stop(0)
-		return err
-	}
-	wait(60*time.Second, func() bool { return loop.Events() >= want })
-	took := time.Since(began)
-	cpu, client = machine.CPU(server.pid())-cpu, machine.SelfCPU()-client
-	if target == ours {
-		// The product ends each stream; the floor has no end.
-		wait(5*time.Second, func() bool { return loop.Closed() >= int64(readers) })
-	}
+	values, err := l.deliver(target, server, loop, readers, script)
 	r := loop.Stop(int64(script.Tokens))
+	if err != nil {
+		return fmt.Errorf("%s: %w", target, err)
+	}
 	if target == ours {
 		l.learnFrame(r.Tally)
 		r.Lost += int64(readers - r.Ended)
 	}
-	return l.record.add(l.round, rowFanout(readers), target, r.Tally, map[string]float64{
-		"cpu_s_per_million": cpu.Seconds() / float64(max(r.Events, 1)) * 1e6,
-		"delivered_per_s":   float64(r.Events) / took.Seconds(),
+	values["bytes_per_event"] = float64(r.Bytes) / float64(max(r.Events, 1))
+	return l.record.add(l.round, rowFanout(readers), target, r.Tally, values)
+}
+
+// deliver lets the model send all tokens, then the end, and returns what each
+// took.
+func (l *lab) deliver(target string, server *process, loop *load.Loop, readers int, script upstream.Script) (map[string]float64, error) {
+	want := int64(readers) * int64(script.Tokens)
+	began, before, client := time.Now(), machine.CPU(server.pid()), machine.SelfCPU()
+	if err := l.openGate(script.Gate); err != nil {
+		return nil, err
+	}
+	wait(60*time.Second, func() bool { return loop.Events() >= want })
+	took, events := time.Since(began), float64(max(loop.Events(), 1))
+	cpu := machine.CPU(server.pid()) - before
+	client = machine.SelfCPU() - client
+	if err := l.openGate(script.End); err != nil {
+		return nil, err
+	}
+	values := map[string]float64{
+		"cpu_s_per_million": cpu.Seconds() / events * 1e6,
+		"delivered_per_s":   events / took.Seconds(),
 		"client_cpu_s":      client.Seconds(),
-		"bytes_per_event":   float64(r.Bytes) / float64(max(r.Events, 1)),
 		"peak_rss_kib":      float64(machine.Peak(server.pid())),
-		"events":            float64(r.Events),
-	})
+		"events":            events,
+	}
+	if target == ours {
+		// The product ends each stream; the floor has no end.
+		wait(5*time.Second, func() bool { return loop.Closed() >= int64(readers) })
+		values["end_cpu_s"] = (machine.CPU(server.pid()) - before - cpu).Seconds()
+	}
+	return values, nil
 }

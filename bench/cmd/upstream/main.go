@@ -43,6 +43,9 @@ func complete(w http.ResponseWriter, r *http.Request, g *gates) {
 	if script.Gate != "" && script.Hold >= script.Tokens {
 		out.hold(g.get(script.Gate))
 	}
+	if script.End != "" {
+		out.hold(g.get(script.End))
+	}
 	out.buf = append(out.buf, upstream.Last...)
 	out.flush()
 }

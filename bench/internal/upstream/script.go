@@ -3,6 +3,7 @@
 package upstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,17 +20,20 @@ type Script struct {
 	// gate of that name is opened.
 	Gate string
 	Hold int
+	// End, when set, makes the stream wait behind its last token until the
+	// gate of that name is opened.
+	End string
 }
 
-const scriptFormat = "bench tokens=%d rate=%g hold=%d gate=%s"
+const (
+	scriptFormat = "bench tokens=%d rate=%g hold=%d gate=%s end=%s"
+	scriptFields = 5
+	noGate       = "none"
+)
 
 // String writes the script as ParseScript reads it.
 func (s Script) String() string {
-	gate := s.Gate
-	if gate == "" {
-		gate = "none"
-	}
-	return fmt.Sprintf(scriptFormat, s.Tokens, s.Rate, s.Hold, gate)
+	return fmt.Sprintf(scriptFormat, s.Tokens, s.Rate, s.Hold, cmp.Or(s.Gate, noGate), cmp.Or(s.End, noGate))
 }
 
 // MaxTokens bounds a stream.
@@ -41,12 +45,17 @@ var ErrScript = errors.New("not a bench script")
 // ParseScript reads what String wrote.
 func ParseScript(text string) (Script, error) {
 	var s Script
-	n, err := fmt.Sscanf(strings.TrimSpace(text), scriptFormat, &s.Tokens, &s.Rate, &s.Hold, &s.Gate)
-	if n != 4 || err != nil || s.Tokens < 0 || s.Tokens > MaxTokens || s.Rate < 0 {
+	n, err := fmt.Sscanf(strings.TrimSpace(text), scriptFormat, &s.Tokens, &s.Rate, &s.Hold, &s.Gate, &s.End)
+	if n != scriptFields || err != nil || s.Tokens < 0 || s.Tokens > MaxTokens || s.Rate < 0 {
 		return Script{}, ErrScript
 	}
-	if s.Gate == "none" {
-		s.Gate = ""
-	}
+	s.Gate, s.End = named(s.Gate), named(s.End)
 	return s, nil
+}
+
+func named(gate string) string {
+	if gate == noGate {
+		return ""
+	}
+	return gate
 }

@@ -12,6 +12,7 @@ func TestScriptSurvivesItsText(t *testing.T) {
 		"paced":    {Tokens: 250, Rate: 50},
 		"unpaced":  {Tokens: 1},
 		"held":     {Tokens: 10, Gate: "g-1", Hold: 3},
+		"end held": {Tokens: 10, Gate: "g-1", End: "g-2"},
 		"fraction": {Tokens: 10, Rate: 0.5},
 	}
 	for name, want := range tests {
@@ -25,7 +26,7 @@ func TestScriptSurvivesItsText(t *testing.T) {
 }
 
 func TestParseScriptRefuses(t *testing.T) {
-	for _, text := range []string{"", "hello", "bench tokens=1", "bench tokens=-1 rate=0 hold=0 gate=none", "bench tokens=99999999 rate=0 hold=0 gate=none"} {
+	for _, text := range []string{"", "hello", "bench tokens=1", "bench tokens=1 rate=0 hold=0 gate=none", "bench tokens=-1 rate=0 hold=0 gate=none end=none", "bench tokens=99999999 rate=0 hold=0 gate=none end=none"} {
 		if _, err := ParseScript(text); !errors.Is(err, ErrScript) {
 			t.Errorf("%q: got %v, want ErrScript", text, err)
 		}

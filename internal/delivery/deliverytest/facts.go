@@ -41,10 +41,10 @@ func (f *Facts) Append(c id.Conversation, drafts ...turnlog.Draft) {
 		case event.Start:
 			info.First, info.Message = seq, d.Message
 		case event.Queue:
-			switch e.Op {
-			case event.QueueAdd:
+			if e.Op == event.QueueAdd {
 				info.Queued = seq
-			case event.QueueRemove:
+			}
+			if e.Op == event.QueueRemove {
 				info.Dropped = seq
 			}
 		default:

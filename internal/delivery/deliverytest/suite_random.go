@@ -124,7 +124,7 @@ func (r *random) eraseTurn() {
 
 func (r *random) bindOne() {
 	a, c := pick(r, a1, a2, b1), pick[id.Conversation](r, "c1", "c2", "c3", "c4")
-	got := r.world.bind(a, c)
+	got := r.bind(a, c)
 	want, err := r.model.Bind(r.Context(), a, c)
 	r.must(err)
 	r.same("bound", got, want)

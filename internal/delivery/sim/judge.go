@@ -4,10 +4,14 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"verbatim/internal/delivery"
 	"verbatim/internal/id"
 )
+
+// patience is how long after the last fault everything is shown at the latest.
+const patience = 30 * time.Minute
 
 // place is where a word is to be.
 type place struct {
@@ -39,6 +43,9 @@ type verdict struct {
 
 // judge reads what is on the platform at the end.
 func (w *world) judge() {
+	if late := w.now.Sub(w.calm); !w.calm.IsZero() && late > patience {
+		w.wrong(&w.res.Stuck, "the last step comes %v after the last fault", late)
+	}
 	for _, r := range w.rooms {
 		v := &verdict{world: w, room: r, by: map[string]*place{}, order: map[*place]int{}, touched: map[id.Run]bool{}}
 		v.receipts()
@@ -151,7 +158,7 @@ func (v *verdict) read() {
 				continue
 			}
 			p.seen++
-			if p.what == inLine || p.seen > 1 || v.watch.asked[m.post] {
+			if p.what == inLine || p.seen > 1 || v.watch.asked[m.post] > 0 {
 				continue
 			}
 			if v.order[p] < last {
@@ -170,9 +177,7 @@ func (v *verdict) count() {
 			most = 2 // the request and its resolution
 		}
 		state, asked := v.stateOf(p)
-		if asked {
-			most++
-		}
+		most += asked
 		if p.seen > most {
 			v.wrong(&v.res.Doubled, "%s (%s) is shown %d times", p.name, state, p.seen)
 		}
@@ -194,14 +199,22 @@ func (v *verdict) excused(p *place) bool {
 	if p.receipt.story.deleted[p.run] || !p.receipt.Finished {
 		return true // Its turn was deleted, or it is counted as stuck.
 	}
-	// A card that is gone, or that takes no change any more, shows nothing new.
-	card := p.what == inTool || p.what == inApproval
-	return card && (v.touched[p.run] || v.res.Faults[RefusedEver] > 0 || v.res.Faults[MarkupFault] > 0 || v.room.closures > 0)
+	// A card that is gone, that takes no change any more or that was sent again
+	// when its run was over, shows nothing new.
+	if p.what != inTool && p.what != inApproval {
+		return false
+	}
+	for _, s := range p.receipt.Place {
+		if s.Segment == "" && v.watch.asked[s.Post] > 0 {
+			return true
+		}
+	}
+	return (v.touched[p.run] || v.res.Faults[RefusedEver] > 0 || v.res.Faults[MarkupFault] > 0 || v.res.Faults[NotShown] > 0 || v.room.closures > 0)
 }
 
-// stateOf returns the state of the placement that a word is in, and whether a
+// stateOf returns the state of the placement that a word is in, and how often a
 // person asked for it again.
-func (v *verdict) stateOf(p *place) (state delivery.State, asked bool) {
+func (v *verdict) stateOf(p *place) (state delivery.State, asked int) {
 	if p.receipt == nil {
 		s := v.watch.place[v.room.lines[p.name]]
 		return s.State, v.watch.asked[s.Post]
@@ -221,7 +234,7 @@ func (v *verdict) stateOf(p *place) (state delivery.State, asked bool) {
 		if !in {
 			continue
 		}
-		asked = asked || v.watch.asked[s.Post]
+		asked += v.watch.asked[s.Post]
 		if state == "" || s.State != delivery.Delivered {
 			state = s.State
 		}
@@ -238,7 +251,7 @@ func (v *verdict) check(run *shownRun) {
 	for _, p := range run.Place {
 		switch p.State {
 		case delivery.Unknown, delivery.Refused:
-			troubled = troubled || !strings.HasPrefix(p.Item, "g:") && !v.watch.asked[p.Post]
+			troubled = troubled || !strings.HasPrefix(p.Item, "g:") && v.watch.asked[p.Post] == 0
 		case delivery.Delivered:
 			if p.Segment != "" {
 				v.truth(run, p)
@@ -253,6 +266,9 @@ func (v *verdict) check(run *shownRun) {
 
 // truth checks that a message shows the range that its receipt confirms.
 func (v *verdict) truth(run *shownRun, p delivery.Placement) {
+	if run.story.deleted[run.run] {
+		return // Nobody looks whether the last edit of what was deleted is shown.
+	}
 	text := run.story.text[run.run][p.Segment]
 	if p.To > int64(len(text)) || p.From > p.To {
 		v.wrong(&v.res.Untrue, "%s is said to show [%d, %d) of %d bytes", p.Post, p.From, p.To, len(text))

@@ -50,6 +50,8 @@ type room struct {
 	// quiet is until when the platform wants no call, as far as that was
 	// stored.
 	quiet time.Time
+	// knows is the process that alone knows of that; nil when it is stored.
+	knows *process
 	// closed says that the chat takes nothing from us.
 	closed bool
 	// closures counts how often it was.

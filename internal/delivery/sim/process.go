@@ -95,6 +95,7 @@ func (l *pilot) load() {
 		return
 	}
 	w.watch.stored(w, delivery.Change{Place: saved.Place})
+	w.note("loaded %d bindings %d posts", len(saved.Bindings), len(saved.Place))
 	cfg := delivery.Config{
 		Address: l.room.address, Caps: w.caps, Policy: w.policy, Render: render(w.caps.Size.Unit), Start: l.disk.Start(),
 		Mint: func() string { w.minted++; return fmt.Sprintf("p%d", w.minted) },
@@ -179,8 +180,13 @@ func (l *pilot) save(c delivery.Change, then func()) {
 	if err == nil {
 		l.wait = 0
 		l.w.watch.stored(l.w, c)
+		l.w.noteChange(c)
 		then()
 		return
+	}
+	if errors.Is(err, deliverytest.ErrCrashed) && l.w.last == deliverytest.CrashAfter {
+		l.w.watch.stored(l.w, c) // It is stored, though nobody was told.
+		l.w.noteChange(c)
 	}
 	l.failed(err, func() { l.save(c, then) })
 }
@@ -204,7 +210,7 @@ func (l *pilot) failed(err error, again func()) {
 func (l *pilot) call(op delivery.Op) {
 	w := l.w
 	f := w.fate(l.room, op)
-	w.watch.called(w, l.room, l.disk, op)
+	w.watch.called(w, l, op)
 	var out surface.Outcome
 	switch op.Kind {
 	case delivery.OpLook, delivery.OpCheck:
@@ -261,7 +267,7 @@ func (l *pilot) settle(op delivery.Op, f Fate, out surface.Outcome) {
 	called := w.now
 	w.note("came to %s %s", out.Class, out.Detail)
 	l.save(change, func() {
-		w.watch.settled(w, l.room, op, out, called)
+		w.watch.settled(w, l, op, out, called)
 		l.after(0, l.look)
 	})
 }
@@ -271,4 +277,17 @@ func (w *world) seen(r *room, op delivery.Op, err error) []surface.Seen {
 		return nil
 	}
 	return w.own(r, op.After)
+}
+
+// noteChange adds what was stored to the trace.
+func (w *world) noteChange(c delivery.Change) {
+	if !w.opt.Trace {
+		return
+	}
+	for _, p := range c.Place {
+		w.note("saved %s %s part %d [%d, %d) edit to %d %s %s sealed=%v attempts=%d %s", p.Post, p.Item, p.Part, p.From, p.To, p.EditTo, p.State, p.PlatformID, p.Sealed, p.Attempts, p.Error)
+	}
+	if c.Pace != nil || c.Done != 0 {
+		w.note("saved pace %v done %d runs %v", c.Pace, c.Done, c.Runs)
+	}
 }

@@ -15,14 +15,15 @@ import (
 	"verbatim/internal/surface"
 )
 
-// faults are what may go wrong in a schedule, and until when.
+// faults are what may go wrong in a schedule.
 type faults struct {
 	armed  map[Fault]bool
-	calm   time.Time
 	full   bool
 	poison []string
 	// busy is how likely a thing goes wrong, in 100.
 	busy int
+	// checks counts the checks in a row.
+	checks int
 }
 
 // newWorld prepares a schedule.
@@ -59,8 +60,9 @@ func (w *world) policies() {
 // schedule decides what is said and what goes wrong.
 func (w *world) schedule() {
 	f := &faults{armed: map[Fault]bool{}, busy: 4 + w.rand.IntN(20)}
+	rare := rarity(w.opt.Surface)
 	for _, name := range Faults(w.opt.Surface) {
-		f.armed[name] = w.rand.IntN(5) == 0
+		f.armed[name] = w.rand.IntN(rare[name]) == 0
 	}
 	m := &mint{}
 	var end time.Duration
@@ -82,8 +84,22 @@ func (w *world) schedule() {
 		w.people(r, f, end, m)
 	}
 	end += 5 * time.Second
-	f.calm = epoch.Add(end)
+	w.calm = epoch.Add(end)
 	w.arm(f, end)
+}
+
+// rarity says in one of how many schedules a fault may happen. Those of calls often
+// find no call to happen in.
+func rarity(s Surface) map[Fault]int {
+	in := map[Fault]int{}
+	for _, f := range Faults(s) {
+		in[f] = 5
+	}
+	for _, f := range []Fault{CrashLanded, CrashMissed, RateLimit, ServerError, LostAck, Timeout, MarkupFault, Slow} {
+		in[f] = 4
+	}
+	in[NotShown] = 2
+	return in
 }
 
 // switchOver binds the chat to another conversation while it shows one.
@@ -122,7 +138,7 @@ func (w *world) people(r *room, f *faults, end time.Duration, m *mint) {
 	if f.armed[ChatClosed] {
 		at := time.Duration(w.rand.Int64N(int64(end)))
 		w.at(at, func() { r.closed, r.closures = true, r.closures+1; w.fault(ChatClosed) })
-		w.at(at+time.Duration(w.rand.Int64N(int64(20*time.Second))), func() {
+		w.at(at+time.Duration(w.rand.Int64N(int64(4*time.Second))), func() {
 			r.closed = false
 			w.product(func() error {
 				w.process.pilot(r).lane.Revive()
@@ -143,6 +159,7 @@ func (w *world) sayLine(r *room, key, name string) {
 		}
 		p := delivery.Placement{Post: "s_" + key, Binding: b.ID, Item: "s:" + key, Part: 1, State: delivery.Planned, First: w.clock()}
 		p.Body = &surface.Post{ID: p.Post, Conversation: string(b.Conversation), Kind: surface.KindNotice, Part: 1, Text: "Note " + name}
+		w.note("line  %s", p.Post)
 		fresh, err := w.disk.Add(ctx, delivery.Change{Address: r.address, Binding: b.ID, Place: []delivery.Placement{p}})
 		if err != nil || len(fresh) == 0 {
 			return err
@@ -159,22 +176,24 @@ func (w *world) again(r *room) {
 	w.product(func() error {
 		ctx := context.Background()
 		unsure, err := w.disk.Unsure(ctx, r.address)
-		if err != nil || len(unsure) == 0 {
+		if err != nil {
 			return err
 		}
-		change := delivery.Change{Address: r.address}
-		for _, p := range unsure {
-			change.Place = append(change.Place, delivery.Repeat(p))
+		change := delivery.Change{Address: r.address, Place: delivery.Repeats(unsure, w.caps, w.policy, w.clock())}
+		if len(change.Place) == 0 {
+			return nil
+		}
+		for _, p := range change.Place {
+			w.watch.asked[p.Post]++
 		}
 		if err := w.disk.Save(ctx, change); err != nil {
 			return err
 		}
-		w.note("again %d posts", len(unsure))
+		w.note("again %d posts", len(change.Place))
 		w.watch.stored(w, change)
 		l := w.process.pilot(r).lane
 		l.Revive()
 		for _, p := range change.Place {
-			w.watch.asked[p.Post] = true
 			l.Say(p)
 		}
 		w.wake()
@@ -220,8 +239,8 @@ func (w *world) arm(f *faults, end time.Duration) {
 		}
 	})
 	some(ClockJump, 1, func() {
-		if !w.process.dead {
-			w.crash(w.process)
+		for len(w.pilots) > 0 {
+			w.crash(w.pilots[0].process)
 		}
 		w.setClock()
 	})
@@ -244,7 +263,10 @@ func (w *world) arm(f *faults, end time.Duration) {
 // setClock sets the clock of the machine, while no process runs.
 func (w *world) setClock() {
 	w.fault(ClockJump)
-	jumps := []time.Duration{-time.Hour, -3 * time.Second, 7 * time.Second, time.Hour, 30 * time.Hour, -30 * time.Hour}
+	jumps := []time.Duration{
+		-time.Hour, -20 * time.Minute, -3 * time.Second, -time.Second, time.Second, 7 * time.Second, time.Hour, 5 * time.Hour,
+		30 * time.Hour, -30 * time.Hour,
+	}
 	w.jump += jumps[w.rand.IntN(len(jumps))]
 	for _, r := range w.rooms {
 		r.quiet = time.Time{}
@@ -253,7 +275,7 @@ func (w *world) setClock() {
 
 // hit says whether a fault happens now.
 func (w *world) hit(f *faults, name Fault) bool {
-	if !f.armed[name] || w.now.After(f.calm) || w.rand.IntN(100) >= f.busy {
+	if !f.armed[name] || w.now.After(w.calm) || w.rand.IntN(100) >= f.busy {
 		return false
 	}
 	w.fault(name)
@@ -289,7 +311,11 @@ func (w *world) randomFate(f *faults, op delivery.Op) Fate {
 			}
 		}
 	}
+	if f.checks++; op.Kind != delivery.OpCheck {
+		f.checks = 0
+	}
 	switch {
+	case f.checks > 2: // A platform that lies and never answers can't be seen through.
 	case w.hit(f, RateLimit):
 		return Fate{Class: surface.NotTaken, After: out.After, RetryAfter: time.Duration(1+w.rand.IntN(40)) * time.Second, Wide: w.rand.IntN(3) == 0}
 	case w.hit(f, ServerError):

@@ -157,6 +157,11 @@ func (s *story) stream(phase event.Phase, pieces []string, gap time.Duration) {
 			pos = s.seq
 		}
 	}
+	s.close(seg, phase, text, pos)
+}
+
+// close ends a segment whose first visible character came at a seq.
+func (s *story) close(seg id.Segment, phase event.Phase, text string, pos int64) {
 	s.text[s.run][seg] = text
 	s.say(event.SegmentEnd{Segment: seg, Phase: phase, Bytes: int64(len(text)), Visible: strings.TrimSpace(text) != ""})
 	in := map[event.Phase]what{event.PhaseAnswer: inAnswer, event.PhaseCommentary: inCommentary, event.PhaseReasoning: inReasoning}[phase]

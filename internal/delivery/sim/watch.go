@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"verbatim/internal/delivery"
-	"verbatim/internal/delivery/deliverytest"
 	"verbatim/internal/surface"
 )
 
@@ -20,8 +19,8 @@ type watch struct {
 	// shown is what a message is known to show: told by the platform, and
 	// stored.
 	shown map[string]body
-	// asked are posts that a person asked for again.
-	asked map[string]bool
+	// asked counts how often a person asked for a post again.
+	asked map[string]int
 }
 
 type itemKey struct {
@@ -37,7 +36,7 @@ type body struct {
 func newWatch() watch {
 	return watch{
 		place: map[string]delivery.Placement{}, order: map[itemKey][]string{}, calls: map[string]int{},
-		shown: map[string]body{}, asked: map[string]bool{},
+		shown: map[string]body{}, asked: map[string]int{},
 	}
 }
 
@@ -81,8 +80,9 @@ func (s *watch) ranges(w *world, k itemKey) {
 }
 
 // called looks at a call that is being made.
-func (s *watch) called(w *world, r *room, disk *deliverytest.Memory, op delivery.Op) {
-	if w.now.Before(r.quiet) {
+func (s *watch) called(w *world, l *pilot, op delivery.Op) {
+	r, disk := l.room, l.disk
+	if w.now.Before(r.quiet) && l.process == w.process && (r.knows == nil || r.knows == l.process) {
 		w.wrong(&w.res.Early, "a call %v before the platform wants one", r.quiet.Sub(w.now))
 	}
 	if op.Kind != delivery.OpSend && op.Kind != delivery.OpEdit {
@@ -115,12 +115,17 @@ func (s *watch) called(w *world, r *room, disk *deliverytest.Memory, op delivery
 }
 
 // settled looks at an outcome that is stored.
-func (s *watch) settled(w *world, r *room, op delivery.Op, out surface.Outcome, at time.Time) {
-	if out.RetryAfter > 0 {
-		for _, other := range w.rooms {
-			if until := at.Add(out.RetryAfter); (other == r || out.Wide) && until.After(other.quiet) {
-				other.quiet = until
-			}
+func (s *watch) settled(w *world, l *pilot, op delivery.Op, out surface.Outcome, at time.Time) {
+	r := l.room
+	for _, other := range w.rooms {
+		until := at.Add(out.RetryAfter)
+		if out.RetryAfter <= 0 || other != r && !out.Wide || !until.After(other.quiet) {
+			continue
+		}
+		other.quiet, other.knows = until, nil
+		if other != r {
+			// A delay for all chats is stored with the one that was told.
+			other.knows = l.process
 		}
 	}
 	switch {

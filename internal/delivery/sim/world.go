@@ -54,11 +54,14 @@ type world struct {
 	// commit of the present process.
 	fate   func(r *room, op delivery.Op) Fate
 	commit func(method string) deliverytest.Fate
+	last   deliverytest.Fate
 	// down, if set, takes the place of a restart at a random time.
 	down func() time.Duration
 	said map[string]bool
 	// twice says that what people write comes more than once.
 	twice bool
+	// calm is when faults stop.
+	calm time.Time
 }
 
 func newBare(opt Options) *world {
@@ -72,7 +75,10 @@ func newBare(opt Options) *world {
 	w.res.Faults = map[Fault]int{}
 	w.disk = deliverytest.NewMemory(deliverytest.Options{
 		Log: &w.facts, Now: func() time.Time { return w.clock() },
-		Fate: func(method string) deliverytest.Fate { return w.commit(method) },
+		Fate: func(method string) deliverytest.Fate {
+			w.last = w.commit(method)
+			return w.last
+		},
 	})
 	return w
 }

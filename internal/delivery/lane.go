@@ -41,6 +41,9 @@ const (
 	// deadEdits is how many edits in a row the platform may fail to take before
 	// what is left is posted instead.
 	deadEdits = 3
+	// deadCard is the pause between tries after which the last change of a card
+	// is given up: what comes after its run waits for it.
+	deadCard = 30 * time.Second
 	// mostChecks is how often a confirmed edit is looked for where the platform
 	// does not answer, and checkWait the time between two.
 	mostChecks = 3

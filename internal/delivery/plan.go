@@ -116,6 +116,7 @@ func (l *Lane) unloose(s *spot) {
 // may go on.
 func (l *Lane) nextTrack(t *track, now time.Time) (op Op, free bool) {
 	var until time.Time
+	left := false
 	for _, it := range l.ahead(t) {
 		if len(t.script.runs) > 0 {
 			if run := t.script.runs[0]; run.last != 0 && it.first > run.last {
@@ -131,6 +132,11 @@ func (l *Lane) nextTrack(t *track, now time.Time) (op Op, free bool) {
 		if how == blocked {
 			return wait(until), false
 		}
+		left = left || how == open && it.closed
+	}
+	if left {
+		// A card's last change is still to be made.
+		return wait(until), false
 	}
 	if op, ok := l.nextRun(t, now); ok {
 		return op, false
@@ -183,7 +189,7 @@ func (l *Lane) pending(t *track, it *item, s *spot, now time.Time) Op {
 		return l.give(s, Refused, "the chat is closed to us")
 	case s.State == Planned && it != nil && it.dropped:
 		return l.give(s, Expired, "its message was deleted")
-	case s.State == Planned && l.old(s, now):
+	case s.State == Planned && l.old(s, now) && !l.mustTell(t, s, now):
 		return l.give(s, Expired, "it could not be posted in time")
 	case s.Body == nil:
 		return l.give(s, Expired, "its text was erased")
@@ -241,7 +247,7 @@ func (l *Lane) nextCard(t *track, it *item, last *spot, now time.Time) (Op, hold
 		return wait(time.Time{}), how
 	}
 	post := l.post(t, it, last, 0)
-	if fingerprint(&post) == last.Shown && !last.unsure {
+	if fingerprint(&post) == last.Shown && !last.unsure || it.closed && (last.Wait > deadCard || l.old(last, now)) {
 		return wait(time.Time{}), how
 	}
 	due := last.NotBefore

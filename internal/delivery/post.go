@@ -31,7 +31,7 @@ func (l *Lane) post(t *track, it *item, s *spot, to int64) surface.Post {
 	p.Final = it.final && to == int64(len(it.text))
 	from := s.From
 	if l.has(bugOnlyNew) && s.State == Delivered {
-		from = s.To
+		from = min(s.To, to)
 	}
 	p.Text, _ = l.cfg.Render(l.display(it, s.Plain, int(from), int(to)), s.Plain)
 	if l.has(bugCursor) && !it.closed {

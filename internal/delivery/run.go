@@ -2,10 +2,14 @@ package delivery
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"verbatim/internal/surface"
 )
+
+// troubleKey begins the key of the line about what is missing of a run.
+const troubleKey = "u:"
 
 // nextRun ends the first run of a binding of which nothing is left to show.
 func (l *Lane) nextRun(t *track, now time.Time) (Op, bool) {
@@ -18,7 +22,7 @@ func (l *Lane) nextRun(t *track, now time.Time) (Op, bool) {
 	}
 	if text := l.trouble(t, run, now); text != "" {
 		it := &item{
-			key: "u:" + string(run.id), run: run.id, kind: surface.KindNotice, card: true, closed: true,
+			key: troubleKey + string(run.id), run: run.id, kind: surface.KindNotice, card: true, closed: true,
 			text: []byte(text), seq: run.last, first: run.last, at: now,
 		}
 		if len(t.spots[it.key]) == 0 {
@@ -63,7 +67,7 @@ func (t *track) forget(run *show) {
 			delete(t.spots, it.key)
 		}
 	}
-	delete(t.spots, "u:"+string(run.id))
+	delete(t.spots, troubleKey+string(run.id))
 	t.script.forget(run.last)
 }
 
@@ -103,6 +107,12 @@ func (l *Lane) nextIsOld(t *track, now time.Time) bool {
 	}
 	next := t.script.runs[1]
 	return next.last != 0 && stale(next.at, now, l.cfg.Policy.MaxAge)
+}
+
+// mustTell reports whether a post is the line about what is missing, and no later
+// run will tell the same: it waits for as long as it takes, or nobody was ever told.
+func (l *Lane) mustTell(t *track, s *spot, now time.Time) bool {
+	return t != nil && strings.HasPrefix(s.Item, troubleKey) && !l.nextIsOld(t, now)
 }
 
 // missing counts the placements of a run that readers may not see.

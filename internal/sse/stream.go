@@ -116,7 +116,7 @@ func (s *stream) read() bool {
 	}
 	end := s.bytes.end
 	for _, r := range records {
-		ended := false
+		var ended bool
 		s.frame, ended, err = s.enc.Encode(s.frame[:0], r)
 		if err != nil {
 			s.fail(err)

@@ -52,6 +52,8 @@ type room struct {
 	quiet time.Time
 	// knows is the process that alone knows of that; nil when it is stored.
 	knows *process
+	// since is when it was told so.
+	since time.Time
 	// closed says that the chat takes nothing from us.
 	closed bool
 	// closures counts how often it was.

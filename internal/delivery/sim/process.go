@@ -35,6 +35,8 @@ type pilot struct {
 	busy bool
 	then func()
 	wait time.Duration
+	// took is when it was allowed the call that it makes.
+	took time.Time
 }
 
 // start starts the program.
@@ -155,6 +157,7 @@ func (l *pilot) look() {
 			l.rest(until)
 			return
 		}
+		l.took = w.now
 	}
 	l.save(l.lane.Begin(op, now), func() {
 		if op.Kind == delivery.OpStore {

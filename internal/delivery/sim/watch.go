@@ -82,7 +82,7 @@ func (s *watch) ranges(w *world, k itemKey) {
 // called looks at a call that is being made.
 func (s *watch) called(w *world, l *pilot, op delivery.Op) {
 	r, disk := l.room, l.disk
-	if w.now.Before(r.quiet) && l.process == w.process && (r.knows == nil || r.knows == l.process) {
+	if w.now.Before(r.quiet) && l.process == w.process && (r.knows == nil || r.knows == l.process && l.took.After(r.since)) {
 		w.wrong(&w.res.Early, "a call %v before the platform wants one", r.quiet.Sub(w.now))
 	}
 	if op.Kind != delivery.OpSend && op.Kind != delivery.OpEdit {
@@ -122,7 +122,7 @@ func (s *watch) settled(w *world, l *pilot, op delivery.Op, out surface.Outcome,
 		if out.RetryAfter <= 0 || other != r && !out.Wide || !until.After(other.quiet) {
 			continue
 		}
-		other.quiet, other.knows = until, nil
+		other.quiet, other.knows, other.since = until, nil, at
 		if other != r {
 			// A delay for all chats is stored with the one that was told.
 			other.knows = l.process

@@ -51,7 +51,7 @@ golden: ## write golden files anew; then read the diff, it is the review
 	$(GO) test -count=1 $$(grep -rl --include='*_test.go' -e '"verbatim/internal/golden"' . | xargs -n1 dirname | sort -u) -update
 
 generate: ## make the pages in docs/ anew that are made from code
-	$(GO) test -count=1 -run 'ReferencePage|ErrorsPage' ./internal/app ./internal/config ./internal/httpapi ./internal/sse -update
+	$(GO) test -count=1 -run 'ReferencePage|ErrorsPage' ./internal/app ./internal/httpapi ./internal/sse -update
 
 bench: ## Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -6,7 +6,7 @@ type bug int
 
 // The mistakes, each of which is one that programs like this have made.
 const (
-	noBug bug = iota
+	_ bug = iota
 	// bugSentFlag: that something was posted counts as the answer being posted.
 	bugSentFlag
 	// bugClearedBuffer: what of a text is not posted when a tool begins is
@@ -42,8 +42,9 @@ func (l *Lane) skips(t *track, it *item, last *spot) bool {
 		return last == nil && it.final && l.posted(t, it)
 	case bugClearedBuffer:
 		return last != nil && it.closed && !it.final && len(t.script.items) > 0 && t.script.items[len(t.script.items)-1] != it
+	default:
+		return false
 	}
-	return false
 }
 
 // misjudge makes something of an outcome that nobody can tell.
@@ -53,6 +54,7 @@ func (l *Lane) misjudge(s *spot) {
 		s.State = Planned
 	case bugUnknownShown:
 		s.State, s.Shown = Delivered, fingerprint(s.Body)
+	default:
 	}
 }
 

@@ -20,16 +20,22 @@ func (r *runner) call(lane *Lane, op Op) Change {
 	case OpCheck:
 		seen, err := r.reader().Read(ctx, r.at.Chat, op.PlatformID)
 		return lane.SettleCheck(op, seen, err, h.opt.Now())
+	default:
+		return lane.Settle(op, r.change(ctx, op), h.opt.Now())
 	}
+}
+
+// change makes a call that changes something, and heeds what holds for all chats.
+func (r *runner) change(ctx context.Context, op Op) surface.Outcome {
+	h := r.hub
 	out := r.write(ctx, op)
-	now := h.opt.Now()
 	if out.Wide && out.RetryAfter > 0 {
-		r.governor().Pause(now.Add(out.RetryAfter))
+		r.governor().Pause(h.opt.Now().Add(out.RetryAfter))
 	}
 	if out.Class != surface.Delivered {
 		h.opt.Logger.Warn("a chat did not take a call", "surface", r.at.Surface, "chat", r.at.Chat.ID, "post", op.Post.ID, "class", out.Class, "detail", out.Detail)
 	}
-	return lane.Settle(op, out, now)
+	return out
 }
 
 func (r *runner) write(ctx context.Context, op Op) surface.Outcome {
@@ -38,8 +44,12 @@ func (r *runner) write(ctx context.Context, op Op) surface.Outcome {
 		return r.end.Surface.Typing(ctx, r.at.Chat)
 	case OpEdit:
 		return r.end.Surface.Edit(ctx, r.at.Chat, op.PlatformID, op.Post)
+	default:
+		return r.send(ctx, op.Post)
 	}
-	post := op.Post
+}
+
+func (r *runner) send(ctx context.Context, post surface.Post) surface.Outcome {
 	if !r.end.Surface.Caps().Files {
 		post.Files = nil
 	}

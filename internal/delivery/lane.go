@@ -328,8 +328,10 @@ func final(p *Placement, caps surface.Caps, policy Policy, now time.Time) bool {
 		if caps.Idempotent || caps.ReadBack {
 			return p.Body == nil || old(p, policy, now)
 		}
+		return true
+	default:
+		return true
 	}
-	return true
 }
 
 // old reports whether a placement has been tried for as long as it may be.

@@ -129,6 +129,7 @@ func (t *track) missing(run *show) (unknown, refused, expired int) {
 				refused++
 			case Expired:
 				expired++
+			default:
 			}
 		}
 	}

@@ -54,14 +54,14 @@ var errQuit = errors.New("delivery stops")
 func (r *runner) run() {
 	defer r.unwatch()
 	defer r.governor().Leave(r)
-	err := r.serve()
-	if err != nil && !errors.Is(err, errQuit) {
+	if err := r.serve(); !errors.Is(err, errQuit) {
 		r.hub.opt.Logger.Error("a chat is not served any more", "surface", r.at.Surface, "chat", r.at.Chat.ID, "err", err)
 	}
 }
 
 func (r *runner) governor() *Governor { return r.hub.governors[r.at.Surface] }
 
+// serve returns why it ended.
 func (r *runner) serve() error {
 	lane, err := r.load()
 	if err != nil {

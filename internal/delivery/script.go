@@ -210,6 +210,7 @@ func (s *script) segmentEnd(r event.Record, run *show, e event.SegmentEnd) {
 		it.kind, it.final = surface.KindAnswer, true
 	case event.PhaseCommentary:
 		it.kind = surface.KindCommentary
+	default:
 	}
 	if int64(len(it.text)) != e.Bytes {
 		// Some of it was erased under our eyes.

@@ -40,6 +40,7 @@ func (l *Lane) Begin(op Op, now time.Time) Change {
 		if l.has(bugEarlyRange) {
 			s.To = max(s.To, op.to)
 		}
+	default:
 	}
 	if len(l.owed) > 0 {
 		change.Place, l.owed = append(change.Place, l.owed...), nil

@@ -158,9 +158,9 @@ func (l *lane) model(ctx context.Context, r delivery.Inbound, name string) (line
 	if strings.EqualFold(name, "default") {
 		own = ""
 	}
-	full, no := l.in.opt.Model(ctx, own)
-	if no != nil {
-		return "The model here stays as it is: " + no.Error(), nil
+	full, why := l.namedModel(ctx, own)
+	if why != "" {
+		return "The model here stays as it is: " + why, nil
 	}
 	err = l.in.opt.Chat.Change(ctx, r.Conversation, chat.Patch{Model: &own})
 	switch codeOf(err) {
@@ -219,4 +219,13 @@ func (l *lane) status(ctx context.Context, r delivery.Inbound) (line string, err
 		lines = append(lines, counted(n, "post", "posts")+" of the last answer may not have arrived; `/again` sends again.")
 	}
 	return strings.Join(lines, "\n"), nil
+}
+
+// namedModel returns the full name of a model, or why it can't be used.
+func (l *lane) namedModel(ctx context.Context, own string) (full, why string) {
+	full, err := l.in.opt.Model(ctx, own)
+	if err != nil {
+		return "", err.Error()
+	}
+	return full, ""
 }

@@ -113,8 +113,8 @@ type spot struct {
 	// that it is not edited any more.
 	checks                   int
 	checked, unshown, ending bool
-	// loaded is when the process took it up; zero for one of its own.
-	loaded time.Time
+	// since is when a call that may have landed had surely been made.
+	since time.Time
 }
 
 // track is a binding of the lane, being shown.
@@ -351,7 +351,7 @@ func (l *Lane) rewind(now time.Time) {
 	each := func(s *spot) {
 		back(now, &s.At, &s.NotBefore)
 		back(now, &s.First)
-		s.loaded = now
+		s.since = now
 	}
 	for _, s := range l.loose {
 		each(s)

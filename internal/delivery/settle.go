@@ -126,7 +126,7 @@ func (l *Lane) sent(op Op, out surface.Outcome, now time.Time) {
 	case surface.Refused:
 		l.refused(op, out, now)
 	default:
-		s.State = Unknown
+		s.State, s.since = Unknown, now
 		l.backOff(s, out, now)
 		l.misjudge(s)
 	}
@@ -266,7 +266,7 @@ func (l *Lane) SettleLook(op Op, seen []surface.Seen, err error, now time.Time) 
 			return change
 		}
 	}
-	if err == nil && !now.Before(later(s.At, s.loaded).Add(CallTime+settleTime)) {
+	if err == nil && !now.Before(later(s.At, s.since).Add(CallTime+settleTime)) {
 		s.State, s.NotBefore, s.Error = Planned, now, "it was looked for and is not there"
 		change.Place = []Placement{s.Placement}
 		return change

@@ -132,8 +132,9 @@ func (v *verdict) shows(t told) bool {
 		return v.policy.Reasoning != delivery.ReasoningNone
 	case inTool:
 		return v.policy.Tools != delivery.ShowNothing
+	default:
+		return true
 	}
-	return true
 }
 
 // read goes through the messages as a reader does.
@@ -199,17 +200,22 @@ func (v *verdict) excused(p *place) bool {
 	if p.receipt.story.deleted[p.run] || !p.receipt.Finished {
 		return true // Its turn was deleted, or it is counted as stuck.
 	}
-	// A card that is gone, that takes no change any more or that was sent again
-	// when its run was over, shows nothing new.
+	// A card that is gone or too old, that takes no change any more or that was
+	// sent again when its run was over, shows nothing new.
 	if p.what != inTool && p.what != inApproval {
 		return false
 	}
 	for _, s := range p.receipt.Place {
-		if s.Segment == "" && v.watch.asked[s.Post] > 0 {
+		if s.State == delivery.Expired || s.Segment == "" && v.watch.asked[s.Post] > 0 {
 			return true
 		}
 	}
-	return (v.touched[p.run] || v.res.Faults[RefusedEver] > 0 || v.res.Faults[MarkupFault] > 0 || v.res.Faults[NotShown] > 0 || v.room.closures > 0)
+	for _, f := range []Fault{RefusedEver, MarkupFault, NotShown, ClockJump} {
+		if v.res.Faults[f] > 0 {
+			return true
+		}
+	}
+	return v.touched[p.run] || v.room.closures > 0
 }
 
 // stateOf returns the state of the placement that a word is in, and how often a
@@ -256,6 +262,7 @@ func (v *verdict) check(run *shownRun) {
 			if p.Segment != "" {
 				v.truth(run, p)
 			}
+		default:
 		}
 		told = told || strings.HasPrefix(p.Item, "u:")
 	}

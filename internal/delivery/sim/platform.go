@@ -58,6 +58,8 @@ type room struct {
 	closed bool
 	// closures counts how often it was.
 	closures int
+	// checks counts those in a row.
+	checks int
 	// lines are words of the product's own lines.
 	lines map[string]string
 }
@@ -90,8 +92,9 @@ func measure(text string, u surface.Unit) int {
 			n += utf16.RuneLen(r)
 		}
 		return n
+	default:
+		return utf8.RuneCountInString(text)
 	}
-	return utf8.RuneCountInString(text)
 }
 
 // render is that of every platform here: blanks at the ends are not shown, and what
@@ -123,8 +126,9 @@ func (w *world) call(r *room, op delivery.Op, f Fate) surface.Outcome {
 		return w.send(r, op, out, shown, f.Late)
 	case delivery.OpEdit:
 		return w.edit(r, op, out, shown)
+	default:
+		return out
 	}
-	return out
 }
 
 // takes is what the platform says about a text before anything else.

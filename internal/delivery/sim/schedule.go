@@ -22,8 +22,6 @@ type faults struct {
 	poison []string
 	// busy is how likely a thing goes wrong, in 100.
 	busy int
-	// checks counts the checks in a row.
-	checks int
 }
 
 // newWorld prepares a schedule.
@@ -257,7 +255,7 @@ func (w *world) arm(f *faults, end time.Duration) {
 	w.twice = f.armed[Duplicate]
 	w.down = func() time.Duration { return time.Duration(w.rand.Int64N(int64(10 * time.Second))) }
 	w.commit = func(method string) deliverytest.Fate { return w.randomCommit(f, method) }
-	w.fate = func(r *room, op delivery.Op) Fate { return w.randomFate(f, op) }
+	w.fate = func(r *room, op delivery.Op) Fate { return w.randomFate(f, r, op) }
 }
 
 // setClock sets the clock of the machine, while no process runs.
@@ -297,8 +295,17 @@ func (w *world) randomCommit(f *faults, method string) deliverytest.Fate {
 	return deliverytest.Stored
 }
 
-func (w *world) randomFate(f *faults, op delivery.Op) Fate {
+func (w *world) randomFate(f *faults, r *room, op delivery.Op) Fate {
 	out := Fate{After: time.Duration(20+w.rand.IntN(300)) * time.Millisecond}
+	switch op.Kind {
+	case delivery.OpSend, delivery.OpEdit:
+		r.checks = 0
+	case delivery.OpCheck:
+		if r.checks++; r.checks > 2 {
+			return out // A platform that lies and never answers can't be seen through.
+		}
+	default:
+	}
 	if w.hit(f, Slow) {
 		out.After = time.Duration(1000+w.rand.IntN(19000)) * time.Millisecond
 		out.Landed = w.rand.IntN(2) == 0
@@ -311,11 +318,7 @@ func (w *world) randomFate(f *faults, op delivery.Op) Fate {
 			}
 		}
 	}
-	if f.checks++; op.Kind != delivery.OpCheck {
-		f.checks = 0
-	}
 	switch {
-	case f.checks > 2: // A platform that lies and never answers can't be seen through.
 	case w.hit(f, RateLimit):
 		return Fate{Class: surface.NotTaken, After: out.After, RetryAfter: time.Duration(1+w.rand.IntN(40)) * time.Second, Wide: w.rand.IntN(3) == 0}
 	case w.hit(f, ServerError):

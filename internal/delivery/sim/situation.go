@@ -123,6 +123,7 @@ func (s *scene) calls(fate func(send, edit int, op delivery.Op) Fate) {
 		case delivery.OpEdit:
 			s.edits++
 			f = fate(0, s.edits, op)
+		default:
 		}
 		if f.After == 0 {
 			f.After = 50 * time.Millisecond

@@ -13,10 +13,11 @@ import (
 // one for those in which each fault happened.
 func WriteSum(to io.Writer, s Surface, sum *Sum) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "schedules\twords\tunsure\tcalls\tlost\tdoubled\treordered\tblank\tstuck\tcut\tother\t  %s\n", s)
+	// Flush tells of what could not be written.
+	_, _ = fmt.Fprintf(w, "schedules\twords\tunsure\tcalls\tlost\tdoubled\treordered\tblank\tstuck\tcut\tother\t  %s\n", s)
 	row := func(name string, s *Sum) {
 		t := s.Total
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n",
+		_, _ = fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n",
 			s.Schedules, t.Words, t.Unsure, t.Calls, t.Lost, t.Doubled, t.Reordered, t.Blank, t.Stuck, t.Cut, t.Other(), name)
 	}
 	row("all", sum)

@@ -67,7 +67,7 @@ func TestOutcomes(t *testing.T) {
 		{"made, but which?", 200, `{"ok":true,"result":true}`, outcome{Class: unknown}, outcome{Class: deliveredClass}},
 		{"a limit", 429, `{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 9","parameters":{"retry_after":9}}`,
 			outcome{Class: notTaken, RetryAfter: 9 * time.Second}, outcome{Class: notTaken, RetryAfter: 9 * time.Second}},
-		{"a limit inside a 200", 200, `{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":30}}`,
+		{"E4: a limit inside a 200", 200, `{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":30}}`,
 			outcome{Class: notTaken, RetryAfter: 30 * time.Second}, outcome{Class: notTaken, RetryAfter: 30 * time.Second}},
 		{"a limit without a time", 429, `{"ok":false,"error_code":429,"description":"Too Many Requests"}`, outcome{Class: notTaken}, outcome{Class: notTaken}},
 		{"a limit that is a gateway's", 429, `<html>slow down</html>`, outcome{Class: unknown}, outcome{Class: unknown}},

@@ -147,7 +147,7 @@ func TestRouteTableIsWhole(t *testing.T) {
 			open++
 		}
 	}
-	if open != 6 {
-		t.Errorf("%d routes are open without a key, want health, healthz, readyz, launch, the page and its assets", open)
+	if open != 7 {
+		t.Errorf("%d routes are open without a key, want health, healthz, readyz, launch, the page and its assets, and calls of surfaces", open)
 	}
 }

@@ -3,9 +3,10 @@
 //
 // A piece is a range of bytes of the text. The ranges follow each other without
 // a gap, so that joined they are the text. Where a piece ends depends on the text
-// up to a little behind that end, and on nothing else: of valid UTF-8, once a piece is sealed, it
-// stays what it is whatever is added. Markers, such as a fence that is opened
-// again, are put around a range when it is shown and never become part of it.
+// up to a little behind that end, and on nothing else: of a text that is valid
+// UTF-8, once a piece is sealed, it stays what it is whatever is added. Markers,
+// such as a fence that is opened again, are put around a range when it is shown
+// and never become part of it.
 package split
 
 // Rule says how long a piece may be.
